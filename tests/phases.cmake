@@ -8,14 +8,14 @@ set(HEARTH_TEST_PHASES
   # Whole programs over a longer time; what a terminal shows.
   "(integration|daemon_life|ptxas|gpu_machines)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
-  "(numpy|ops|onnx|buffers)_(conformance|compiled_cases|simt)_test|numpy_cases|wire_oracle_test" release
+  "(numpy|ops|onnx|buffers)_(conformance|compiled_cases)_test|numpy_cases|wire_oracle_test" release
   "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
   # Rules and bounds, proved or drawn; code generators; schedules.
   "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|schedule|client_values)_test|simplify_fuzz" release
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.
-  "(integration|models|onnx|sdk)_(cuda|hip)_test|runtime_hip_test" release
+  "(integration|models|onnx|ops|sdk|shared_weights)_(cuda|hip)_test|runtime_hip_test" release
   # As installed, and what other compilers do.
   "(install|packages|static_archive|ck_real|dispatcher_rewriter_compile)_test|libhearth_links_no_compiler" release
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test|python_.*" release

@@ -170,10 +170,11 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
   return digests;
 }
 
-runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_bytes) {
+runtime::WeightOffer DaemonWeights::take(const Digest& key, std::size_t size_bytes, runtime::WeightMemory memory) {
   v1::WeightsRequest request = request_of();
   request.mutable_take()->set_key(to_bytes(key));
   request.mutable_take()->set_size_bytes(size_bytes);
+  request.mutable_take()->set_on_device(memory == runtime::WeightMemory::kDevice);
   is_bound_ = true;
   absl::StatusOr<Answer> answer = ask(request, kMakeLimit);
   if (!answer.ok()) return {};

@@ -42,7 +42,7 @@ class DaemonWeights : public runtime::WeightSharing {
   void connect_early();
 
   absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) override;
-  runtime::WeightOffer take(const Digest& key, std::size_t size_bytes) override;
+  runtime::WeightOffer take(const Digest& key, std::size_t size_bytes, runtime::WeightMemory memory) override;
   runtime::WeightReceipt give(int file) override;
   std::shared_ptr<const void> hold() override;
   // The connection, for a later one of this process, where it stands for no weights.

@@ -25,6 +25,7 @@ constexpr int kMaxRanges = 256;                 // of a packet
 constexpr int kLookEvery_ms = 500;              // for blocks nobody uses and makers that are too slow
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::size_t kDigestBytes = 32;
+constexpr const char* kDevicePrefix = "device ";  // of keys of a GPU's memory: none is another's
 
 FileRangeKey key_of(const v1::FileRange& range) {
   return {range.device(),
@@ -204,17 +205,18 @@ bool WeightServer::store_digests(Connection& connection, const v1::StoreDigests&
 bool WeightServer::take(Connection& connection, const v1::TakeWeights& request) {
   if (request.key().size() != kKeyBytes || request.size_bytes() == 0)
     return refuse(connection, "a key has no 32 bytes");
-  if (!store_.takes(request.size_bytes())) return refuse(connection, "the weights are more than this daemon keeps");
+  const WeightSize size = {request.size_bytes(), request.on_device()};
+  if (!store_.takes(size)) return refuse(connection, "the weights are more than this daemon keeps");
   hold(connection, "");
-  connection.asked = request.key();
-  connection.asked_bytes = request.size_bytes();
+  connection.asked = size.on_device ? absl::StrCat(kDevicePrefix, request.key()) : request.key();
+  connection.asked_size = size;
   connection.makes = false;
   return offer(connection);
 }
 
 // The weights, or that they are to be made, or nothing while somebody makes them.
 bool WeightServer::offer(Connection& connection) {
-  const int file = store_.find(connection.peer.uid, connection.asked, connection.asked_bytes, now());
+  const int file = store_.find(connection.peer.uid, connection.asked, connection.asked_size.bytes, now());
   if (file >= 0) {
     hold(connection, std::exchange(connection.asked, ""));
     connection.makes = false;
@@ -231,17 +233,18 @@ bool WeightServer::is_being_made(const Connection& asker) const {
   return std::any_of(connections_.begin(), connections_.end(), [&](const auto& other) {
     const Connection& maker = other.second;
     return maker.makes && maker.peer.uid == asker.peer.uid && maker.asked == asker.asked &&
-           maker.asked_bytes == asker.asked_bytes && maker.makes_since > latest;
+           maker.asked_size.bytes == asker.asked_size.bytes && maker.makes_since > latest;
   });
 }
 
 bool WeightServer::give(Connection& connection, UniqueFd file) {
   if (!connection.makes || !file) return refuse(connection, "weights were given that were not asked for, or no file");
   const uid_t user = connection.peer.uid;
-  const absl::Status fits = store_.check(connection.asked_bytes, file.get());
+  const WeightSize& size = connection.asked_size;
+  const absl::Status fits = store_.check(size, file.get()).status();
   if (!fits.ok()) return refuse(connection, std::string(fits.message()));
-  if (sharing_ == Sharing::kNode)
-    connection.owners = store_.other_owners(user, connection.asked, connection.asked_bytes);
+  if (sharing_ == Sharing::kNode && !size.on_device)
+    connection.owners = store_.other_owners(user, connection.asked, size.bytes);
   return compare_next(connection, std::move(file));
 }
 
@@ -251,10 +254,10 @@ bool WeightServer::compare_next(Connection& connection, UniqueFd file) {
   while (!connection.owners.empty()) {
     const uid_t owner = connection.owners.back();
     connection.owners.pop_back();
-    const int theirs = store_.peek(owner, connection.asked, connection.asked_bytes);
+    const int theirs = store_.peek(owner, connection.asked, connection.asked_size.bytes);
     UniqueFd copy(theirs < 0 ? -1 : ::fcntl(theirs, F_DUPFD_CLOEXEC, 0));
     if (!copy) continue;
-    connection.comparison.emplace(std::move(file), std::move(copy), connection.asked_bytes);
+    connection.comparison.emplace(std::move(file), std::move(copy), connection.asked_size.bytes);
     return true;
   }
   return keep(connection, std::move(file), /*is_anothers=*/false);
@@ -296,10 +299,10 @@ bool WeightServer::keep(Connection& connection, UniqueFd file, bool is_anothers)
   const std::string key = std::exchange(connection.asked, "");
   connection.makes = false;
   const ClientId maker{connection.peer.uid, policy_.is_shared() ? 0 : connection.peer.pid};
-  const absl::Status put = store_.put(maker, key, connection.asked_bytes, std::move(file), now());
+  const absl::Status put = store_.put(maker, key, connection.asked_size, std::move(file), now());
   if (!put.ok()) return refuse(connection, std::string(put.message()));
   hold(connection, key);
-  const int kept = store_.peek(maker.uid, key, connection.asked_bytes);
+  const int kept = store_.peek(maker.uid, key, connection.asked_size.bytes);
   return send_outcome(connection.socket.get(), v1::WeightsResponse::DONE, is_anothers ? kept : -1);
 }
 

@@ -55,7 +55,7 @@ class WeightServer {
     UniqueFd socket;
     Peer peer;
     std::string asked;  // the key that it makes or waits for
-    std::uint64_t asked_bytes = 0;
+    WeightSize asked_size;
     bool makes = false;
     Time makes_since = {};
     std::string held;

@@ -9,6 +9,7 @@
 
 #include "base/memory_file.h"
 #include "base/status_macros.h"
+#include "daemon/weights/device_file.h"
 
 namespace hearth::daemon {
 namespace {
@@ -39,24 +40,29 @@ int WeightStore::peek(uid_t uid, const std::string& key, std::uint64_t size_byte
   const auto account = accounts_.find(uid);
   if (account == accounts_.end()) return -1;
   const auto found = account->second.blocks.find(key);
-  const bool is_there = found != account->second.blocks.end() && found->second.size_bytes == size_bytes;
+  const bool is_there = found != account->second.blocks.end() && found->second.size.bytes == size_bytes;
   return is_there ? found->second.file.get() : -1;
 }
 
 int WeightStore::find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now) {
   Block* found = block(uid, key);
-  if (found == nullptr || found->size_bytes != size_bytes) return -1;
+  if (found == nullptr || found->size.bytes != size_bytes) return -1;
   found->last_used = now;
   const std::lock_guard lock(mutex_);
   ++stats_.found;
   return found->file.get();
 }
 
-absl::Status WeightStore::check(std::uint64_t size_bytes, int file) const {
-  HEARTH_RETURN_IF_ERROR(runtime::check_sealed(file, size_bytes));
-  HEARTH_RETURN_IF_ERROR(check_filled(file, size_bytes));
-  if (takes(size_bytes)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("weights of ", size_bytes, " bytes are more than weights_memory, ",
+absl::StatusOr<std::uint64_t> WeightStore::check(const WeightSize& size, int file) const {
+  std::uint64_t host_bytes = size.bytes;
+  if (size.on_device) {
+    HEARTH_ASSIGN_OR_RETURN(host_bytes, host_bytes_of_device_file(file));
+  } else {
+    HEARTH_RETURN_IF_ERROR(runtime::check_sealed(file, size.bytes));
+    HEARTH_RETURN_IF_ERROR(check_filled(file, size.bytes));
+  }
+  if (takes(size) && host_bytes <= limits_.bytes) return host_bytes;
+  return absl::ResourceExhaustedError(absl::StrCat("weights of ", size.bytes, " bytes are more than weights_memory, ",
                                                    limits_.bytes, " bytes, allows"));
 }
 
@@ -67,27 +73,27 @@ std::vector<uid_t> WeightStore::other_owners(uid_t uid, const std::string& key, 
   return owners;
 }
 
-absl::Status WeightStore::put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file,
+absl::Status WeightStore::put(const ClientId& maker, const std::string& key, const WeightSize& size, UniqueFd file,
                               Time now) {
-  HEARTH_RETURN_IF_ERROR(check(size_bytes, file.get()));
+  HEARTH_ASSIGN_OR_RETURN(const std::uint64_t host_bytes, check(size, file.get()));
   Account& account = accounts_[maker.uid];
   if (account.blocks.count(key) != 0) return absl::OkStatus();
-  if (!make_room(account, size_bytes, maker.pid)) {
+  if (!make_room(account, host_bytes, maker.pid)) {
     return absl::ResourceExhaustedError(absl::StrCat("the weights of ", name_of(maker),
                                                      " would be more than half of weights_memory, ", limits_.bytes,
                                                      " bytes, in place of others' that are in use"));
   }
-  account.blocks[key] = Block{std::move(file), size_bytes, 0, now, maker.pid};
-  account.bytes += size_bytes;
+  account.blocks[key] = Block{std::move(file), size, host_bytes, 0, now, maker.pid};
+  account.bytes += host_bytes;
   count();
   return absl::OkStatus();
 }
 
-bool WeightStore::make_room(Account& account, std::uint64_t size_bytes, pid_t maker) {
-  std::uint64_t own_bytes = size_bytes, own_blocks = 1;
+bool WeightStore::make_room(Account& account, std::uint64_t host_bytes, pid_t maker) {
+  std::uint64_t own_bytes = host_bytes, own_blocks = 1;
   for (const auto& [key, block] : account.blocks) {
     if (block.maker != maker) continue;
-    own_bytes += block.size_bytes;
+    own_bytes += block.host_bytes;
     ++own_blocks;
   }
   const bool has_most = own_bytes > limits_.bytes / 2 || own_blocks > std::max<std::uint64_t>(1, limits_.blocks / 2);
@@ -95,7 +101,7 @@ bool WeightStore::make_room(Account& account, std::uint64_t size_bytes, pid_t ma
     return std::tuple(a.second.holders > 0, a.second.last_used) < std::tuple(b.second.holders > 0, b.second.last_used);
   };
   while (!account.blocks.empty() &&
-         (account.bytes + size_bytes > limits_.bytes || account.blocks.size() >= limits_.blocks)) {
+         (account.bytes + host_bytes > limits_.bytes || account.blocks.size() >= limits_.blocks)) {
     const auto last = std::min_element(account.blocks.begin(), account.blocks.end(), is_before);
     if (has_most && last->second.holders > 0 && last->second.maker != maker) return false;
     drop(account, last);
@@ -104,7 +110,7 @@ bool WeightStore::make_room(Account& account, std::uint64_t size_bytes, pid_t ma
 }
 
 WeightStore::Blocks::iterator WeightStore::drop(Account& account, Blocks::iterator block) {
-  account.bytes -= block->second.size_bytes;
+  account.bytes -= block->second.host_bytes;
   return account.blocks.erase(block);
 }
 
@@ -125,7 +131,8 @@ void WeightStore::drop_unused(Time now) {
   for (auto account = accounts_.begin(); account != accounts_.end();) {
     Blocks& blocks = account->second.blocks;
     for (auto at = blocks.begin(); at != blocks.end();) {
-      const bool is_unused = at->second.holders == 0 && now - at->second.last_used >= limits_.keep;
+      const bool is_unused =
+          at->second.holders == 0 && (at->second.size.on_device || now - at->second.last_used >= limits_.keep);
       at = is_unused ? drop(account->second, at) : std::next(at);
     }
     account = blocks.empty() ? accounts_.erase(account) : std::next(account);

@@ -1,4 +1,4 @@
-// WeightStore: sealed memory files with the weights of plans, which processes made and others map, and digests of parts
+// WeightStore: sealed memory files, and descriptors of GPUs' memory, with the weights of plans, which processes made and others map, and digests of parts
 // of files, so that not every process hashes its model. Each user has its own; that two users' blocks are one file is
 // for the caller to bring about (other_owners), who then knows that both have its bytes.
 //
@@ -9,6 +9,7 @@
 //   if (int file = store.find(uid, key, size, now); file < 0) status = store.put(client, key, size, received, now);
 #pragma once
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <sys/types.h>
 
 #include <array>
@@ -34,9 +35,14 @@ struct WeightLimits {
   std::chrono::milliseconds keep{60'000};
 };
 
+struct WeightSize {
+  std::uint64_t bytes = 0;
+  bool on_device = false;  // in a GPU's memory
+};
+
 struct WeightStats {
   std::uint64_t blocks = 0;
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // of the host's memory
   std::uint64_t users = 0;  // connections that hold a block
   std::uint64_t found = 0;
 };
@@ -50,11 +56,12 @@ class WeightStore {
   int find(uid_t uid, const std::string& key, std::uint64_t size_bytes, Time now);
   // The same, but it counts as no use of it.
   int peek(uid_t uid, const std::string& key, std::uint64_t size_bytes) const;
-  // Keeps the first of two. `maker` is the process that gives it: with more than half of the limit it puts nobody
+  // Keeps the first of two. `size_bytes` of a GPU's memory count for nothing, but for its file's, if it has any, and it
+  // goes with the last that holds it. `maker` is the process that gives it: with more than half of the limit it puts nobody
   // else's blocks out that are held.
-  absl::Status put(const ClientId& maker, const std::string& key, std::uint64_t size_bytes, UniqueFd file, Time now);
-  // OK for what put() would take at once: those errors of it that are not about room.
-  absl::Status check(std::uint64_t size_bytes, int file) const;
+  absl::Status put(const ClientId& maker, const std::string& key, const WeightSize& size, UniqueFd file, Time now);
+  // What put() would take of room; those errors of it that are not about room.
+  absl::StatusOr<std::uint64_t> check(const WeightSize& size, int file) const;
   // Other users with a block of this key and size.
   std::vector<uid_t> other_owners(uid_t uid, const std::string& key, std::uint64_t size_bytes) const;
   // Every hold() of a block that is there is followed by one release().
@@ -65,7 +72,9 @@ class WeightStore {
   // Whether there is a block that nobody holds.
   bool has_unused() const;
   // Whether a block of this size may be put at all.
-  bool takes(std::uint64_t size_bytes) const { return size_bytes <= limits_.bytes && limits_.blocks > 0; }
+  bool takes(const WeightSize& size) const {
+    return limits_.blocks > 0 && (size.on_device || size.bytes <= limits_.bytes);
+  }
 
   // Null when not known.
   const Digest* find_digest(uid_t uid, const FileRangeKey& range) const;
@@ -76,7 +85,8 @@ class WeightStore {
  private:
   struct Block {
     UniqueFd file;
-    std::uint64_t size_bytes = 0;
+    WeightSize size;
+    std::uint64_t host_bytes = 0;  // that it keeps
     std::uint64_t holders = 0;
     Time last_used;
     pid_t maker = 0;
@@ -89,7 +99,7 @@ class WeightStore {
   Block* block(uid_t uid, const std::string& key);
   Blocks::iterator drop(Account& account, Blocks::iterator block);
   // False when there is none but where others hold blocks that `maker` may not put out.
-  bool make_room(Account& account, std::uint64_t size_bytes, pid_t maker);
+  bool make_room(Account& account, std::uint64_t host_bytes, pid_t maker);
   void count();
 
   const WeightLimits limits_;

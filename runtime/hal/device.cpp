@@ -21,6 +21,14 @@ absl::Status Device::check_memory(const void*, std::size_t) const {
       str_cat("memory of device ", name(), " has no addresses that are known outside of it; bind memory of the host"));
 }
 
+absl::StatusOr<ShareableBuffer> Device::allocate_shareable(std::size_t, std::string_view what) const {
+  return absl::UnimplementedError(str_cat("device ", name(), " has no memory of its own to share for ", what));
+}
+
+absl::StatusOr<Buffer> Device::import_memory(int, std::size_t, std::string_view what) const {
+  return absl::UnimplementedError(str_cat("device ", name(), " has no memory of its own to share for ", what));
+}
+
 absl::Status Program::queue_on(void*) {
   return absl::UnimplementedError("the plan's device runs nothing on streams of others; call execute()");
 }

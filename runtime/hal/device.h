@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/unique_fd.h"
 #include "hearth/v1/artifact.pb.h"
 #include "runtime/hal/program.h"
 #include "runtime/hal/rows.h"
@@ -44,6 +45,12 @@ enum class MemoryUse {
   kDevice,   // kernels; the host sees it where the device lets it: intermediates and weights
 };
 
+// Memory that other processes can have, too.
+struct ShareableBuffer {
+  Buffer buffer;
+  UniqueFd file;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -59,6 +66,14 @@ class Device {
   virtual bool reaches_host_memory() const = 0;
   // Whether kernels read weights in memory that processes share (weights/weight_sharing.h).
   virtual bool shares_weights() const { return false; }
+  // Where those are of the device: which one, the same in every process. Empty: in the host's memory.
+  virtual std::string weights_device() const { return {}; }
+  // Zeroed memory of the device, and the descriptor of a file by which other processes that have the same device import
+  // it; its bytes stay as long as one of them or a descriptor is there. UNIMPLEMENTED where weights are shared in the
+  // host's memory or not at all.
+  virtual absl::StatusOr<ShareableBuffer> allocate_shareable(std::size_t size_bytes, std::string_view what) const;
+  // What that made in another process, to be read; any error of the driver for another descriptor.
+  virtual absl::StatusOr<Buffer> import_memory(int file, std::size_t size_bytes, std::string_view what) const;
   // Zeroed memory that kernels can reach. `what` is for the error.
   virtual absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const = 0;
   // Copies into what allocate() made, or out of it, from `offset` on. The others are of the host. No program that uses

@@ -34,8 +34,8 @@ BoundWeights::BoundWeights(const To& to, std::unique_ptr<WeightPlace> place)
 
 absl::StatusOr<std::unique_ptr<BoundWeights>> BoundWeights::bind(
     const std::map<std::string, ParameterBytes>& parameters, const To& to) {
-  std::unique_ptr<BoundWeights> bound(
-      new BoundWeights(to, to.device.reaches_host_memory() ? host_weights(to.sharing) : device_weights(to.device)));
+  std::unique_ptr<BoundWeights> bound(new BoundWeights(
+      to, to.device.reaches_host_memory() ? host_weights(to.sharing) : device_weights(to.device, to.sharing)));
   HEARTH_RETURN_IF_ERROR(bound->bind_parameters(parameters));
   HEARTH_RETURN_IF_ERROR(bound->bind_block());
   bound->place_ = nullptr;

@@ -1,17 +1,10 @@
 #include "runtime/weights/host_weights.h"
 
-#include <algorithm>
-
-#include "base/mapped_file.h"
 #include "base/status_macros.h"
+#include "runtime/weights/shared_block.h"
 
 namespace hearth::runtime {
 namespace {
-
-// A smaller block is not worth asking anybody for. Parameters in anonymous memory are hashed by every process, which
-// takes about as long as packing them.
-constexpr std::size_t kMinSharedBytes = std::size_t{1} << 20;
-constexpr std::size_t kMinHashedBytes = std::size_t{16} << 20;
 
 class HostWeights final : public WeightPlace {
  public:
@@ -20,7 +13,7 @@ class HostWeights final : public WeightPlace {
   std::size_t least_bytes() const override { return WeightLayout::kMinBytes; }
 
   absl::StatusOr<Taken> take(const WeightSource& source) override {
-    WeightOffer offer = ask(source);
+    WeightOffer offer = offer_of(source, {sharing_, /*device=*/""});
     absl::StatusOr<WeightBlock> block = absl::NotFoundError("");
     if (offer.kind == WeightOffer::kFound) block = WeightBlock::map(std::move(offer.file), source.layout.bytes);
     const bool is_found = block.ok();
@@ -47,20 +40,6 @@ class HostWeights final : public WeightPlace {
   }
 
  private:
-  // Whether other processes may have the same block, or want it, and which it is.
-  WeightOffer ask(const WeightSource& source) {
-    if (sharing_ == nullptr || source.layout.bytes < kMinSharedBytes) return {};
-    std::vector<std::string_view> sources;
-    for (const std::uint32_t id : source.layout.sources) sources.push_back(source.given[id]);
-    const auto is_mapped = [](std::string_view bytes) {
-      return bytes.size() < WeightLayout::kMinBytes || MappedFile::containing(bytes);
-    };
-    if (source.layout.bytes < kMinHashedBytes && !std::ranges::all_of(sources, is_mapped)) return {};
-    const absl::StatusOr<std::vector<Digest>> digests = sharing_->digests(sources);
-    if (!digests.ok()) return {};
-    return sharing_->take(weight_key(source.plan, source.layout, *digests), source.layout.bytes);
-  }
-
   WeightSharing* const sharing_;
   bool is_ours_to_give_ = false;
 };

@@ -42,6 +42,8 @@ class WeightBlock {
   const Buffer& buffer() const { return buffer_; }  // of allocate() and of()
   std::size_t size_bytes() const { return size_bytes_; }
   int fd() const { return file_.get(); }
+  // As long as the block lives.
+  void keep(std::shared_ptr<const void> kept) { kept_ = std::move(kept); }
   // The mapping stays.
   void close_fd() { file_.reset(); }
 
@@ -53,6 +55,7 @@ class WeightBlock {
   std::size_t size_bytes_ = 0;
   Buffer buffer_;
   UniqueFd file_;
+  std::shared_ptr<const void> kept_;
   void* reserved_ = nullptr;  // address space around data_
   std::size_t reserved_bytes_ = 0;
   void* data_ = nullptr;

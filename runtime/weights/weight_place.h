@@ -2,7 +2,7 @@
 // or in a device's of its own, whose blocks are those of all plans of this process (device_weights.h). One object a
 // plan, used by one thread: take(), then give(). Inside runtime/ only.
 //
-//   const std::unique_ptr<WeightPlace> place = device.reaches_host_memory() ? host_weights(sharing) : device_weights(device);
+//   const std::unique_ptr<WeightPlace> place = device.reaches_host_memory() ? host_weights(sharing) : device_weights(device, sharing);
 //   absl::StatusOr<WeightPlace::Taken> taken = place->take(source);   // filled already, or to be filled
 //   absl::StatusOr<std::shared_ptr<const void>> hold = place->give(taken->block, facts);
 #pragma once

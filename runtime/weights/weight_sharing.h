@@ -16,6 +16,9 @@
 
 namespace hearth::runtime {
 
+// Where a block's bytes are.
+enum class WeightMemory { kHost, kDevice };
+
 struct WeightOffer {
   enum Kind {
     kFound,  // `file` is the block
@@ -38,8 +41,8 @@ class WeightSharing {
   virtual ~WeightSharing() = default;
   // Of parameters' bytes, in order. A failure means that there is nothing to share.
   virtual absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) = 0;
-  virtual WeightOffer take(const Digest& key, std::size_t size_bytes) = 0;
-  // A sealed memory file, which stays the caller's.
+  virtual WeightOffer take(const Digest& key, std::size_t size_bytes, WeightMemory memory) = 0;
+  // A sealed memory file, or the descriptor of a device's memory; it stays the caller's.
   virtual WeightReceipt give(int file) = 0;
   // While it lives the block is there for others; may be null.
   virtual std::shared_ptr<const void> hold() = 0;

@@ -19,6 +19,7 @@
 #include "hearth/plan_file.h"
 #include "runtime/weights/weight_block.h"
 #include "tests/integration/live_daemon.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -98,6 +99,9 @@ class User {
     return mapped("/memfd:hearth-weights", kind);
   }
 
+  // Of memory that a stand-in of a GPU's driver gives to others.
+  std::size_t stand_in_bytes() const { return mapped("/memfd:memory of a GPU", "Size").second; }
+
   Json said;
 
  private:
@@ -138,6 +142,49 @@ TEST_CASE("the second process of a model packs no weight, maps those of the firs
   CHECK(stats["weight_bytes"].get<std::size_t>() == 2 * block_bytes);
   CHECK(stats["weight_users"] == 4);
   CHECK(stats["weights_found"] == 2);
+}
+
+// On the GPU of HEARTH_TEST_DEVICE, or its driver's stand-in.
+TEST_CASE("processes of one model on a GPU have its weights there once, as long as one of them lives", "[device]") {
+  if (std::getenv("HEARTH_TEST_DEVICE") == nullptr) SKIP_CASE("HEARTH_TEST_DEVICE names no GPU");
+  LiveDaemon daemon;
+  Place& place = daemon.place();
+  const std::string model = place.write("m.onnx", model_bytes(1));
+  auto first = std::make_unique<User>(place, std::vector{model});
+  const auto second = std::make_unique<User>(place, std::vector{model});
+  CHECK_FALSE(first->said["weights_found"].get<bool>());
+  const auto block_bytes = first->said["shared_weight_bytes"].get<std::size_t>();
+  CHECK(block_bytes >= static_cast<std::size_t>(2 * kWidth * kWidth) * sizeof(float));
+  CHECK(second->said["weights_found"].get<bool>());
+  CHECK(second->said["once_launches"] == 0);
+  CHECK(second->said["outputs"] == first->said["outputs"]);
+  CHECK(place.stats()["weight_blocks"] == 1);
+  CHECK(place.stats()["weight_bytes"] == first->stand_in_bytes());  // none of the host's, but the stand-in's file
+  CHECK(second->stand_in_bytes() >= block_bytes);
+  const std::string outputs = first->said["outputs"];
+  ::kill(first->pid(), SIGKILL);
+  first.reset();
+  {
+    const User third(place, {model});
+    CHECK(third.said["weights_found"].get<bool>());
+    CHECK(third.said["outputs"] == outputs);
+    const User other(place, {place.write("other.onnx", model_bytes(2))});
+    CHECK_FALSE(other.said["weights_found"].get<bool>());
+    CHECK(other.said["outputs"] != outputs);
+  }
+  for (const pid_t pid : place.daemons()) ::kill(pid, SIGKILL);
+  place.run_ok({"hearth", "daemon", "start"});
+  {
+    const User fourth(place, {model});
+    CHECK_FALSE(fourth.said["weights_found"].get<bool>());
+    CHECK(fourth.said["outputs"] == outputs);
+    CHECK(place.stats()["weight_blocks"] == 1);
+    CHECK(place.stats()["weight_users"] == 1);
+  }
+  // With its last user it is gone at once: other programs want the GPU's memory.
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (place.stats()["weight_blocks"] != 0 && std::chrono::steady_clock::now() < give_up) ::usleep(20'000);
+  CHECK(place.stats()["weight_blocks"] == 0);
 }
 
 TEST_CASE("a process that writes to its weights by force does not change those of another") {
@@ -197,10 +244,10 @@ TEST_CASE("a daemon that is killed while weights are made costs neither the make
   constexpr std::size_t kBytes = std::size_t{1} << 20;
   const Digest key = sha256("weights");
   client::DaemonWeights maker(daemon.socket(), deadline), waiter(daemon.socket(), deadline);
-  REQUIRE(maker.take(key, kBytes).kind == runtime::WeightOffer::kMake);
+  REQUIRE(maker.take(key, kBytes, runtime::WeightMemory::kHost).kind == runtime::WeightOffer::kMake);
   std::atomic<bool> is_answered{false};
   auto waiting = std::async(std::launch::async, [&] {
-    const runtime::WeightOffer offer = waiter.take(key, kBytes);
+    const runtime::WeightOffer offer = waiter.take(key, kBytes, runtime::WeightMemory::kHost);
     is_answered = true;
     return offer.kind;
   });
@@ -241,7 +288,7 @@ TEST_CASE("a connection for files is kept for the next plan, and made anew when 
   REQUIRE(answers());
   CHECK(identity() != first);
   client::DaemonWeights user(daemon.socket(), deadline, std::nullopt, std::move(kept));
-  CHECK(user.take(sha256("weights"), 1 << 20).kind == runtime::WeightOffer::kMake);
+  CHECK(user.take(sha256("weights"), 1 << 20, runtime::WeightMemory::kHost).kind == runtime::WeightOffer::kMake);
   CHECK_FALSE(user.leave());  // it stands for weights now
   CHECK(user.hold() != nullptr);
 }

@@ -95,6 +95,10 @@ HEARTH_EXPORT cuDeviceGetAttribute(int* value, int attribute, int) {
       case 20:
         *value = mode == nullptr ? 0 : std::atoi(mode);
         return kSuccess;
+      case 102:
+      case 103:
+        *value = std::getenv("HEARTH_STAND_IN_SHARES_NOTHING") == nullptr ? 1 : 0;
+        return kSuccess;
       case 17:
       case 18:
         *value = 0;
@@ -135,6 +139,39 @@ HEARTH_EXPORT cuMemFree_v2(void* address) {
 }
 HEARTH_EXPORT cuMemGetAddressRange_v2(void** begin, std::size_t* bytes, void* address) {
   return call("cuMemGetAddressRange_v2", [&] { return address_range(begin, bytes, address); });
+}
+HEARTH_EXPORT cuMemGetAllocationGranularity(std::size_t* bytes, const MemoryProperties* properties, int) {
+  return call("cuMemGetAllocationGranularity", [&] { return memory_granularity(bytes, properties); });
+}
+HEARTH_EXPORT cuMemCreate(void** handle, std::size_t bytes, const MemoryProperties* properties, unsigned long long) {
+  return call("cuMemCreate", [&] { return memory_create(handle, bytes, properties); });
+}
+HEARTH_EXPORT cuMemExportToShareableHandle(void* file, void* handle, int kind, unsigned long long) {
+  return call("cuMemExportToShareableHandle",
+              [&] { return kind == 1 ? memory_export(static_cast<int*>(file), handle) : kInvalidValue; });
+}
+HEARTH_EXPORT cuMemImportFromShareableHandle(void** handle, void* file, int kind) {
+  return call("cuMemImportFromShareableHandle", [&] {
+    return kind == 1 ? memory_import(handle, static_cast<int>(reinterpret_cast<std::intptr_t>(file))) : kInvalidValue;
+  });
+}
+HEARTH_EXPORT cuMemRelease(void* handle) {
+  return call("cuMemRelease", [&] { return memory_release(handle); });
+}
+HEARTH_EXPORT cuMemAddressReserve(void** address, std::size_t bytes, std::size_t, void*, unsigned long long) {
+  return call("cuMemAddressReserve", [&] { return address_reserve(address, bytes); });
+}
+HEARTH_EXPORT cuMemAddressFree(void* address, std::size_t bytes) {
+  return call("cuMemAddressFree", [&] { return address_free(address, bytes); });
+}
+HEARTH_EXPORT cuMemMap(void* address, std::size_t bytes, std::size_t offset, void* handle, unsigned long long) {
+  return call("cuMemMap", [&] { return memory_map(address, bytes, offset, handle); });
+}
+HEARTH_EXPORT cuMemSetAccess(void* address, std::size_t bytes, const MemoryAccess* access, std::size_t count) {
+  return call("cuMemSetAccess", [&] { return memory_access(address, bytes, access, count); });
+}
+HEARTH_EXPORT cuMemUnmap(void* address, std::size_t bytes) {
+  return call("cuMemUnmap", [&] { return memory_unmap(address, bytes); });
 }
 HEARTH_EXPORT cuPointerGetAttribute(void* value, int attribute, void* address) {
   return call("cuPointerGetAttribute",

@@ -1,4 +1,5 @@
 // The stand-in's libamdhip64.so: HIP's names and arguments, as hip_runtime_api.h has them.
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +11,11 @@ using namespace hearth::stand_in;  // NOLINT: this file is a list of entry point
 namespace {
 
 thread_local int current = 0;
+
+int driver() {
+  const char* const text = std::getenv("HEARTH_STAND_IN_DRIVER");
+  return text == nullptr ? 60'342'131 : std::atoi(text);
+}
 
 // hipKernelNodeParams, whose dimensions are dim3's.
 struct KernelNodeParams {
@@ -37,8 +43,7 @@ HEARTH_EXPORT hipInit(unsigned flags) {
 }
 HEARTH_EXPORT hipDriverGetVersion(int* version) {
   return call("hipDriverGetVersion", [&] {
-    const char* const text = std::getenv("HEARTH_STAND_IN_DRIVER");
-    *version = text == nullptr ? 60'342'131 : std::atoi(text);
+    *version = driver();
     return kSuccess;
   });
 }
@@ -106,6 +111,42 @@ HEARTH_EXPORT hipFree(void* address) {
 }
 HEARTH_EXPORT hipMemGetAddressRange(void** begin, std::size_t* bytes, void* address) {
   return call("hipMemGetAddressRange", [&] { return address_range(begin, bytes, address); });
+}
+HEARTH_EXPORT hipMemGetAllocationGranularity(std::size_t* bytes, const MemoryProperties* properties, int) {
+  return call("hipMemGetAllocationGranularity", [&] { return memory_granularity(bytes, properties); });
+}
+HEARTH_EXPORT hipMemCreate(void** handle, std::size_t bytes, const MemoryProperties* properties, unsigned long long) {
+  return call("hipMemCreate", [&] { return memory_create(handle, bytes, properties); });
+}
+HEARTH_EXPORT hipMemExportToShareableHandle(void* file, void* handle, int kind, unsigned long long) {
+  return call("hipMemExportToShareableHandle",
+              [&] { return kind == 1 ? memory_export(static_cast<int*>(file), handle) : kInvalidValue; });
+}
+HEARTH_EXPORT hipMemImportFromShareableHandle(void** handle, void* file, int kind) {
+  return call("hipMemImportFromShareableHandle", [&] {
+    if (kind != 1) return kInvalidValue;
+    const bool is_by_address = driver() < 70'100'000;
+    return memory_import(
+        handle, is_by_address ? *static_cast<int*>(file) : static_cast<int>(reinterpret_cast<std::intptr_t>(file)));
+  });
+}
+HEARTH_EXPORT hipMemRelease(void* handle) {
+  return call("hipMemRelease", [&] { return memory_release(handle); });
+}
+HEARTH_EXPORT hipMemAddressReserve(void** address, std::size_t bytes, std::size_t, void*, unsigned long long) {
+  return call("hipMemAddressReserve", [&] { return address_reserve(address, bytes); });
+}
+HEARTH_EXPORT hipMemAddressFree(void* address, std::size_t bytes) {
+  return call("hipMemAddressFree", [&] { return address_free(address, bytes); });
+}
+HEARTH_EXPORT hipMemMap(void* address, std::size_t bytes, std::size_t offset, void* handle, unsigned long long) {
+  return call("hipMemMap", [&] { return memory_map(address, bytes, offset, handle); });
+}
+HEARTH_EXPORT hipMemSetAccess(void* address, std::size_t bytes, const MemoryAccess* access, std::size_t count) {
+  return call("hipMemSetAccess", [&] { return memory_access(address, bytes, access, count); });
+}
+HEARTH_EXPORT hipMemUnmap(void* address, std::size_t bytes) {
+  return call("hipMemUnmap", [&] { return memory_unmap(address, bytes); });
 }
 HEARTH_EXPORT hipPointerGetAttribute(void* value, int attribute, void* address) {
   return call("hipPointerGetAttribute",

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include "tests/stand_in/memory.h"
 #include "tests/stand_in/objects.h"
 
 namespace hearth::stand_in {
@@ -18,6 +19,8 @@ struct Block {
   std::size_t mapping_bytes = 0;  // without the page behind
   bool is_pinned = false;
   int device = 0;
+  int protection = PROT_READ | PROT_WRITE;  // while something runs
+  bool is_elsewhere = false;                // mapped by somebody else
 };
 
 std::map<const char*, Block>& blocks() {
@@ -33,10 +36,10 @@ bool protects() {
   return text != nullptr && text[0] == '1';
 }
 
-void protect_all(int protection) {
+void protect_all(bool is_reached) {
   if (!protects()) return;
   for (const auto& [address, block] : blocks()) {
-    if (!block.is_pinned) mprotect(block.mapping, block.mapping_bytes, protection);
+    if (!block.is_pinned) mprotect(block.mapping, block.mapping_bytes, is_reached ? block.protection : PROT_NONE);
   }
 }
 
@@ -78,12 +81,20 @@ void unmake(const char* begin) {
 }  // namespace
 
 Touch::Touch() {
-  if (num_touches++ == 0) protect_all(PROT_READ | PROT_WRITE);
+  if (num_touches++ == 0) protect_all(true);
 }
 
 Touch::~Touch() {
-  if (--num_touches == 0) protect_all(PROT_NONE);
+  if (--num_touches == 0) protect_all(false);
 }
+
+void add_mapped(void* address, std::size_t size_bytes, int device, int protection) {
+  Block block = {size_bytes, static_cast<char*>(address), size_bytes, false, device, protection, true};
+  blocks()[block.mapping] = block;
+  if (protects() && num_touches == 0) mprotect(block.mapping, size_bytes, PROT_NONE);
+}
+
+void remove_mapped(void* address) { blocks().erase(static_cast<const char*>(address)); }
 
 void set_current_device(int (*which)()) { current_device = which; }
 
@@ -107,7 +118,8 @@ int allocate_host(void** data, std::size_t size_bytes, unsigned flags) {
 int free(void* address) {
   const auto locked = lock();
   const auto found = blocks().find(static_cast<const char*>(address));
-  if (found == blocks().end() || found->second.is_pinned) broken("freeing memory", "it is not what was allocated");
+  if (found == blocks().end() || found->second.is_pinned || found->second.is_elsewhere)
+    broken("freeing memory", "it is not what was allocated");
   for (Stream* const stream : all_streams()) run_all(*stream);  // as drivers do
   unmake(found->first);
   return kSuccess;

@@ -40,6 +40,25 @@ int allocate_managed(void** address, std::size_t size_bytes);  // as much as the
 int free(void* address);
 int allocate_host(void** data, std::size_t size_bytes, unsigned flags);
 int free_host(void* data);
+// CUmemAllocationProp and hipMemAllocationProp; CUmemAccessDesc and hipMemAccessDesc.
+struct MemoryProperties {
+  int type, handle_type, location_type, location;
+  void* metadata;
+  unsigned char flags[8];
+};
+struct MemoryAccess {
+  int location_type, location, flags;
+};
+int memory_granularity(std::size_t* size_bytes, const MemoryProperties* properties);
+int memory_create(void** handle, std::size_t size_bytes, const MemoryProperties* properties);
+int memory_export(int* file, void* handle);
+int memory_import(void** handle, int file);
+int memory_release(void* handle);
+int address_reserve(void** address, std::size_t size_bytes);
+int address_free(void* address, std::size_t size_bytes);
+int memory_map(void* address, std::size_t size_bytes, std::size_t offset, void* handle);
+int memory_access(void* address, std::size_t size_bytes, const MemoryAccess* access, std::size_t count);
+int memory_unmap(void* address, std::size_t size_bytes);
 int address_range(void** begin, std::size_t* size_bytes, void* address);
 int device_of(int* device, void* address);
 int host_address(void** address, void* data);

@@ -3,13 +3,11 @@
 #include <cmath>
 #include <map>
 
-#include "base/sha256.h"
 #include "client/trace/encoded_graph.h"
-#include "compiler/compile.h"
 #include "compiler/target/check_record.h"
 #include "hearth/ops.h"
 #include "runtime/devices/devices.h"
-#include "runtime/replay/loaded_plan.h"
+#include "tests/support/plan_in_memory.h"
 #include "tests/toy_target/toy_compiler.h"
 #include "tests/toy_target/toy_device.h"
 
@@ -60,24 +58,18 @@ TEST_CASE("a model runs on a target that a test folder adds") {
   REQUIRE(target::check_record(target).ok());
   v1::CompileOptions options;
   options.set_dump(true);
-  auto lowered = compiler::lower(graph->graph, target, options);
+  const auto lowered = compiler::lower(graph->graph, target, options);
   INFO(lowered.status().ToString());
   REQUIRE(lowered.ok());
   bool is_unrolled = false;
   for (const v1::KernelChoice& choice : lowered->choices()) is_unrolled |= choice.opts_size() == 1;
   CHECK(is_unrolled);
 
-  runtime::LoadRequest request;
+  const auto made = test::plan_in_memory(*lowered, target, options);
+  REQUIRE(made.ok());
+  runtime::LoadRequest request = made->request();
   request.find = &runtime::find_device;
-  for (int k = 0; k < lowered->kernels_size(); ++k) {
-    const auto kernel = compiler::compile_kernel(lowered->kernels(k), target, options);
-    REQUIRE(kernel.ok());
-    lowered->mutable_plan()->mutable_kernels(k)->set_artifact(to_bytes(sha256(kernel->artifact().data())));
-    request.artifacts.push_back({lowered->plan().kernels(k).artifact(), "", kernel->artifact().data()});
-  }
   for (const auto& [name, data] : graph->parameters) request.parameters[name] = {data.data, data.size, nullptr};
-  const std::string wire = lowered->plan().SerializeAsString();
-  request.plan = wire;
   const auto plan = runtime::LoadedPlan::create(request);
   INFO(plan.status().ToString());
   REQUIRE(plan.ok());

@@ -11,7 +11,8 @@ namespace hearth::runtime {
 namespace {
 
 // cuda.h: CUdevice_attribute, CUjit_option.
-constexpr int kKernelTimeout = 17, kIntegrated = 18, kComputeMode = 20, kMajor = 75, kMinor = 76;
+constexpr int kKernelTimeout = 17, kIntegrated = 18, kComputeMode = 20, kMajor = 75, kMinor = 76, kVirtualMemory = 102,
+              kMemoryFiles = 103;
 constexpr int kProhibited = 2;
 // The driver ends what runs for longer than about two to five seconds on a GPU that draws a screen: half of the least.
 constexpr std::uint32_t kScreenInvocationMs = 1000;
@@ -101,13 +102,16 @@ class CudaApi final : public StreamApi {
 
   absl::Status describe(int ordinal, StreamDeviceInfo& info) const override {
     int device_number = 0, version = 0, major = 0, minor = 0, mode = 0, integrated = 0, timeout = 0;
+    int virtual_memory = 0, memory_files = 0;
     int error = device(&device_number, ordinal);
     if (error == 0) error = driver_version(&version);
     for (const auto& [value, number] : {std::pair{&major, kMajor},
                                         {&minor, kMinor},
                                         {&mode, kComputeMode},
                                         {&integrated, kIntegrated},
-                                        {&timeout, kKernelTimeout}}) {
+                                        {&timeout, kKernelTimeout},
+                                        {&virtual_memory, kVirtualMemory},
+                                        {&memory_files, kMemoryFiles}}) {
       if (error == 0) error = attribute_(value, number, device_number);
     }
     if (error != 0) {
@@ -117,6 +121,7 @@ class CudaApi final : public StreamApi {
     info.api_version = str_cat(version / 1000, ".", version % 1000 / 10);
     if (integrated != 0) info.type = "integrated";
     info.has_host_visible_memory = integrated != 0;
+    info.shares_memory = virtual_memory != 0 && memory_files != 0;
     if (timeout != 0) info.target.mutable_gpu()->set_max_invocation_ms(kScreenInvocationMs);
     const int capability = major * 10 + minor;
     for (const CudaArch& arch : kArchs) {

@@ -44,6 +44,8 @@ class HipApi final : public StreamApi {
           has_none ? absl::StatusCode::kNotFound : code_of_stream_error(error),
           str_cat("hipInit: ", error_name(error), "; is there an AMD GPU, and may this user open ", "/dev/kfd?"));
     }
+    int version = 0;
+    takes_file_by_address = driver_version(&version) == 0 && version < kFilesByValue;
     return absl::OkStatus();
   }
 
@@ -92,6 +94,7 @@ class HipApi final : public StreamApi {
     }
     info.driver = "AMD";
     info.api_version = str_cat(version / 10'000'000, ".", version / 100'000 % 100);
+    info.shares_memory = version >= kMemoryFiles;
     info.target.set_arch(arch_in(properties.data(), properties.size()));
     if (info.target.arch().empty()) info.unusable = "the library does not say what kind of GPU it is";
     return absl::OkStatus();
@@ -108,6 +111,8 @@ class HipApi final : public StreamApi {
 
  private:
   static constexpr int kNoDevice = 100, kInvalidDevice = 101;
+  // Of HIP: its memory's properties had another shape in the first releases, and descriptors their address.
+  static constexpr int kMemoryFiles = 60'000'000, kFilesByValue = 70'100'000;
 
   int (*properties_)(void* properties, int device) = nullptr;
   int (*set_device_)(int device) = nullptr;

@@ -34,6 +34,25 @@ inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWith
                           kManagedGlobal = 1;
 inline constexpr int kPointerDevice = 9;  // of pointer_attribute: the number of the device whose memory it is
 
+// What memory is made of that other processes can have, and who may use it: CUmemAllocationProp and CUmemAccessDesc, and
+// HIP's of the same shape (from 6.0 on).
+struct StreamMemoryPlace {
+  int type = 1;  // a device
+  int device = 0;
+};
+struct StreamMemoryProperties {
+  int type = 1;         // pinned
+  int handle_type = 1;  // a file descriptor
+  StreamMemoryPlace place;
+  void* metadata = nullptr;
+  unsigned char flags[8] = {};
+};
+struct StreamMemoryAccess {
+  StreamMemoryPlace place;
+  int flags = 0;
+};
+inline constexpr int kHandleIsFile = 1, kLeastGranularity = 0, kMayRead = 1, kMayReadAndWrite = 3;
+
 // One launch of a kernel whose only argument is its row's address.
 struct StreamLaunch {
   void* function = nullptr;
@@ -44,6 +63,7 @@ struct StreamLaunch {
 
 struct StreamDeviceInfo : DeviceInfo {
   int ordinal = 0;
+  bool shares_memory = false;  // with other processes, by file descriptors
 };
 
 class StreamApi {
@@ -78,6 +98,9 @@ class StreamApi {
   // What stands in for the driver in tests: its modules are this host's code, compiled for a GPU's record with this
   // host's triple. Never true of a driver.
   bool takes_host_code = false;
+
+  // Of memory_import: HIP wants the address of the descriptor, until 7.1.
+  bool takes_file_by_address = false;
 
   // FAILED_PRECONDITION in a process that was forked from the one that opened it.
   absl::Status check_usable() const { return state_->check_usable(); }

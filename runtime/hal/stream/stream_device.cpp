@@ -21,6 +21,16 @@ absl::StatusOr<Buffer> StreamDevice::allocate(std::size_t size_bytes, std::strin
   return device.memory->allocate(size_bytes, what, use);
 }
 
+absl::StatusOr<ShareableBuffer> StreamDevice::allocate_shareable(std::size_t size_bytes, std::string_view what) const {
+  HEARTH_ASSIGN_OR_RETURN(const Opened device, opened());
+  return device.memory->allocate_shareable(size_bytes, what);
+}
+
+absl::StatusOr<Buffer> StreamDevice::import_memory(int file, std::size_t size_bytes, std::string_view what) const {
+  HEARTH_ASSIGN_OR_RETURN(const Opened device, opened());
+  return device.memory->import(file, size_bytes, what);
+}
+
 absl::Status StreamDevice::write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const {
   HEARTH_ASSIGN_OR_RETURN(const Opened device, opened());
   return device.memory->write(to, offset, from, size_bytes);

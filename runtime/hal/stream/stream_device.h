@@ -20,6 +20,11 @@ class StreamDevice final : public Device {
   std::string_view name() const override { return info_.device; }
   v1::Target target(int) const override { return info_.target; }
   bool reaches_host_memory() const override { return false; }
+  // Managed memory is no process's to give.
+  bool shares_weights() const override { return info_.shares_memory && !StreamMemory::is_managed(); }
+  std::string weights_device() const override { return info_.uuid; }
+  absl::StatusOr<ShareableBuffer> allocate_shareable(std::size_t size_bytes, std::string_view what) const override;
+  absl::StatusOr<Buffer> import_memory(int file, std::size_t size_bytes, std::string_view what) const override;
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) const override;
   absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) const override;
   absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes) const override;

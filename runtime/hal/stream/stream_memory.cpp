@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/stream/stream_error.h"
+#include "runtime/hal/stream/stream_mapping.h"
 #include "runtime/plan/plan.h"
 
 namespace hearth::runtime {
@@ -19,9 +20,9 @@ std::size_t cache_bytes(const StreamDeviceInfo& info) {
   return text != nullptr && absl::SimpleAtoi(text, &bytes) ? bytes : info.memory_bytes / 8;
 }
 
-bool wants_managed() {
-  const char* const text = std::getenv("HEARTH_DEVICE_MEMORY");
-  return text != nullptr && std::string_view(text) == "managed";
+absl::Status named(const absl::Status& made, std::size_t size_bytes, std::string_view what) {
+  if (made.ok()) return made;
+  return absl::Status(made.code(), str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ", made.message()));
 }
 
 }  // namespace
@@ -39,8 +40,13 @@ struct StreamMemory::Block {
   std::size_t size_bytes = 0;  // that were allocated
 };
 
+bool StreamMemory::is_managed() {
+  const char* const text = std::getenv("HEARTH_DEVICE_MEMORY");
+  return text != nullptr && std::string_view(text) == "managed";
+}
+
 StreamMemory::StreamMemory(std::shared_ptr<const StreamContext> context)
-    : context_(std::move(context)), is_managed_(wants_managed()), free_blocks_(cache_bytes(context_->info())) {}
+    : context_(std::move(context)), is_managed_(is_managed()), free_blocks_(cache_bytes(context_->info())) {}
 
 absl::StatusOr<std::shared_ptr<StreamMemory>> StreamMemory::make(std::shared_ptr<const StreamContext> context) {
   std::shared_ptr<StreamMemory> memory(new StreamMemory(std::move(context)));
@@ -106,26 +112,55 @@ absl::Status StreamMemory::allocate_pinned(std::size_t size_bytes, Block& block)
   return mapped;
 }
 
-absl::StatusOr<Buffer> StreamMemory::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) {
-  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+absl::Status StreamMemory::check_size(std::size_t size_bytes, std::string_view what) const {
   const std::uint64_t most = context_->info().memory_bytes;
   constexpr std::size_t kMostAddresses = std::size_t{1} << 46;  // sizes beyond it are none, and would not be rounded
-  if (size_bytes > (is_managed_ ? kMostAddresses : most)) {
-    return absl::ResourceExhaustedError(str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ",
-                                                context_->info().name, " has ", most, " bytes of memory"));
-  }
+  if (size_bytes <= (is_managed_ ? kMostAddresses : most)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ",
+                                              context_->info().name, " has ", most, " bytes of memory"));
+}
+
+absl::StatusOr<Buffer> StreamMemory::allocate(std::size_t size_bytes, std::string_view what, MemoryUse use) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  HEARTH_RETURN_IF_ERROR(check_size(size_bytes, what));
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
   auto block = std::make_shared<Block>(shared_from_this());
   const absl::Status made =
       use == MemoryUse::kDevice ? allocate_own(size_bytes, *block) : allocate_pinned(size_bytes, *block);
-  if (!made.ok()) {
-    return absl::Status(made.code(),
-                        str_cat("cannot allocate ", size_bytes, " bytes for ", what, ": ", made.message()));
-  }
+  HEARTH_RETURN_IF_ERROR(named(made, size_bytes, what));
   void* const data = block->data;
   void* const address = block->address;
   return Buffer(data, address, size_bytes, std::move(block));
+}
+
+absl::StatusOr<ShareableBuffer> StreamMemory::allocate_shareable(std::size_t size_bytes, std::string_view what) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  HEARTH_RETURN_IF_ERROR(check_size(size_bytes, what));
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  UniqueFd file;
+  absl::StatusOr<std::shared_ptr<StreamMapping>> made = StreamMapping::create(context_, size_bytes, &file);
+  HEARTH_RETURN_IF_ERROR(named(made.status(), size_bytes, what));
+  void* const address = (*made)->address();
+  {
+    const std::lock_guard lock(mutex_);
+    const std::size_t whole = (*made)->mapped_bytes();
+    const absl::Status filled =
+        run(Entry::fill, [&](void* stream) { return context_->api().fill(address, 0, whole, stream); });
+    HEARTH_RETURN_IF_ERROR(named(filled, size_bytes, what));
+  }
+  return ShareableBuffer{Buffer(nullptr, address, size_bytes, *std::move(made)), std::move(file)};
+}
+
+absl::StatusOr<Buffer> StreamMemory::import(int file, std::size_t size_bytes, std::string_view what) {
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  absl::StatusOr<std::shared_ptr<StreamMapping>> made = StreamMapping::import(context_, file, size_bytes);
+  HEARTH_RETURN_IF_ERROR(named(made.status(), size_bytes, what));
+  void* const address = (*made)->address();
+  return Buffer(nullptr, address, size_bytes, *std::move(made));
 }
 
 template <typename Queue>

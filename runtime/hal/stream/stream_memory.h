@@ -19,7 +19,11 @@ class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
   static absl::StatusOr<std::shared_ptr<StreamMemory>> make(std::shared_ptr<const StreamContext> context);
   ~StreamMemory();
 
+  // What the environment asks for.
+  static bool is_managed();
   absl::StatusOr<Buffer> allocate(std::size_t size_bytes, std::string_view what, MemoryUse use);
+  absl::StatusOr<ShareableBuffer> allocate_shareable(std::size_t size_bytes, std::string_view what);
+  absl::StatusOr<Buffer> import(int file, std::size_t size_bytes, std::string_view what);
   absl::Status write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes);
   absl::Status read(const Buffer& from, std::size_t offset, void* to, std::size_t size_bytes);
   // INVALID_ARGUMENT where they are no part of one block of the device's memory, whoever allocated it.
@@ -28,6 +32,7 @@ class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
  private:
   struct Block;
   explicit StreamMemory(std::shared_ptr<const StreamContext> context);
+  absl::Status check_size(std::size_t size_bytes, std::string_view what) const;
   absl::Status allocate_own(std::size_t size_bytes, Block& block);
   absl::Status allocate_pinned(std::size_t size_bytes, Block& block);
   void give_back(const Block& block);

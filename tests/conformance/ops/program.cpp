@@ -37,8 +37,7 @@ struct Program::Kernel {
   std::vector<ir::Scalar> slots;  // dtype of every buffer slot
   int file = -1;                  // stays open while the library is: dlopen tells libraries apart by name
   void* library = nullptr;
-  void* entry = nullptr;  // a hearth_kernel_fn, or of a GPU's target a hearth_simt_fn
-  std::string module;     // SPIR-V
+  void* entry = nullptr;  // a hearth_kernel_fn
   Kernel() = default;
   Kernel(const Kernel&) = delete;
   ~Kernel() {
@@ -48,19 +47,6 @@ struct Program::Kernel {
 };
 
 namespace {
-
-// As many as no grid is a multiple of, in an order that must not matter: odd ones first.
-void run_invocations(void* entry, const v1::Launch& launch, const std::vector<std::uint8_t*>& addresses,
-                     const std::vector<std::int64_t>& vars, std::int64_t units) {
-  constexpr std::int64_t kInvocations = 67;
-  std::vector<std::uint64_t> row = {static_cast<std::uint64_t>(units)};
-  for (const std::uint32_t buffer : launch.buffers()) row.push_back(reinterpret_cast<std::uint64_t>(addresses[buffer]));
-  for (const std::int64_t value : vars) row.push_back(static_cast<std::uint64_t>(value));
-  const auto kernel = reinterpret_cast<hearth_simt_fn>(entry);
-  for (const std::int64_t first : {1, 0}) {
-    for (std::int64_t i = first; i < kInvocations; i += 2) kernel(row.data(), i, kInvocations);
-  }
-}
 
 absl::Status open_artifact(const std::string& bytes, const std::string& symbol, int* file, void** library,
                            void** entry) {
@@ -161,8 +147,8 @@ absl::Status Program::compile() {
       kernel->linear = *std::move(linear);
     }
     if (kernel->linear.empty()) return absl::InternalError("compile_kernel dumped no linear body");
-    if (compiled->artifact().format() == v1::Artifact::SPIRV) {
-      kernel->module = compiled->artifact().data();
+    if (on_gpu()) {
+      artifacts_.push_back(compiled->artifact().data());
       kernels_.push_back(std::move(kernel));
       continue;
     }
@@ -211,13 +197,9 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
   Kernel& kernel = *kernels_[launch.kernel()];
   std::vector<std::int64_t> vars;
   for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
-  if (execution == Execution::Gpu && kernel.entry != nullptr) {
-    run_invocations(kernel.entry, launch, memory.addresses, vars, part.end);
-    return absl::OkStatus();
-  }
   if (execution == Execution::Gpu) {
     VulkanRunner::Launch& recorded = recorded_.emplace_back();
-    recorded.module = &kernel.module;
+    recorded.module = &artifacts_[launch.kernel()];
     recorded.units = part.end;
     recorded.workgroup_size = target_.gpu().workgroup_size();
     for (const std::uint32_t buffer : launch.buffers()) recorded.buffers.push_back(memory.addresses[buffer]);
@@ -275,6 +257,7 @@ absl::Status Program::fork(int first, int end, const Feed& feed, Execution execu
 absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
   if (execution == Execution::Imported) return run_imported(feed);
   if (!prepare().ok()) return prepared_;
+  if (execution == Execution::Gpu && !on_vulkan()) return replay(feed);
   const v1::Plan& plan = lowered_.plan();
   std::deque<GuardedBlock> blocks;
   GuardedBlock arena(plan.arena_bytes(), 64), persistent(plan.persistent_bytes(), 64);
@@ -337,7 +320,7 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     }
     first = next;
   }
-  if (execution == Execution::Gpu && on_vulkan()) {
+  if (execution == Execution::Gpu) {
     std::vector<VulkanRunner::Block> all = {{arena.data(), arena.size()}, {persistent.data(), persistent.size()}};
     for (const GuardedBlock& block : blocks) all.push_back({block.data(), block.size()});
     const std::vector<VulkanRunner::Launch> launches = std::exchange(recorded_, {});

@@ -7,7 +7,8 @@
 // With HEARTH_CONFORMANCE_DEVICE a program is compiled for a GPU (on_gpu), and there are three:
 //   ast, linear
 //   gpu        compile_kernel's artifacts: of `vulkan` on this machine's first Vulkan device (conformance/vulkan), of
-//              `simt` those that LLVM makes for GPUs, of this processor's triple, one invocation after the other
+//              `cuda` and `hip` loaded and replayed on the first device of that driver, or of its stand-in
+//              (tests/stand_in), whose kernels are of this processor
 // What that target lacks is refused by name and counted as a skip; refusals of f32, i32 and bool alone are failures.
 // A launch runs in three parts of its grid, the last part first; a parallel region's launches together, either way
 // round.
@@ -24,6 +25,7 @@
 #include "compiler/codegen/reference/kernel_memory.h"
 #include "hearth/v1/graph.pb.h"
 #include "hearth/v1/worker.pb.h"
+#include "runtime/hal/device.h"
 #include "tests/conformance/vulkan/vulkan_runner.h"
 
 namespace hearth::conformance {
@@ -72,6 +74,7 @@ class Program {
   absl::Status compile();
   const absl::Status& prepare();  // compiles, the first time
   absl::StatusOr<Tensors> run_imported(const Feed& feed) const;
+  absl::StatusOr<Tensors> replay(const Feed& feed);
   struct Memory {  // one a plan buffer
     std::vector<std::uint8_t*> addresses;
     std::vector<std::size_t> sizes;
@@ -89,14 +92,18 @@ class Program {
   absl::Status prepared_;
   bool is_compiled_ = false;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::string> artifacts_;          // of a GPU's target, one a kernel
   std::vector<VulkanRunner::Launch> recorded_;  // of a run on Vulkan, until all are known
 };
 
-// Whether this process judges a GPU's code instead of the CPU's, and whether a Vulkan device runs it; without one every
-// check is skipped.
+// Whether this process judges a GPU's code instead of the CPU's, and whether a Vulkan device runs it; without a device
+// every check is skipped.
 bool on_gpu();
 bool on_vulkan();
-// What hearth knows of Debian 12's lavapipe; or an H100's record with this processor's triple.
+// NotFound without a Vulkan device, or one of the driver that programs are replayed on.
+absl::Status find_gpu();
+absl::StatusOr<const runtime::Device*> replay_device();
+// What hearth knows of Debian 12's lavapipe; or the record of the device that programs are replayed on.
 v1::Target gpu_target();
 
 // The host's features (or the baseline's) as a target.

@@ -55,13 +55,12 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
       test::skip_part("of a CPU's target, which runs where programs are judged on the CPU");
       return "";
     }
-    if (const absl::Status found = on_vulkan() ? VulkanRunner::get().status() : absl::OkStatus();
-        absl::IsNotFound(found)) {
-      test::skip_part(absl::StrCat("no Vulkan: ", std::string(found.message())));
+    if (const absl::Status found = find_gpu(); absl::IsNotFound(found)) {
+      test::skip_part(absl::StrCat("no such device: ", std::string(found.message())));
       return "";
     }
     if (absl::IsUnimplemented(prepare()) && is_refused_by_right()) {
-      test::skip_part(absl::StrCat("refused on Vulkan: ", refused_feature(prepared_)));
+      test::skip_part(absl::StrCat("refused on a GPU: ", refused_feature(prepared_)));
       return "";
     }
     executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Gpu, "gpu"}};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/kernel_abi.h"
+#include "runtime/devices/devices.h"
 #include "runtime/devices/named_target.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "tests/conformance/ops/program.h"
@@ -79,9 +80,16 @@ bool on_vulkan() {
   return device != nullptr && std::string_view(device) == "vulkan";
 }
 
+absl::StatusOr<const runtime::Device*> replay_device() {
+  return runtime::find_device(std::getenv("HEARTH_CONFORMANCE_DEVICE"));
+}
+
+absl::Status find_gpu() { return on_vulkan() ? VulkanRunner::get().status() : replay_device().status(); }
+
 v1::Target gpu_target() {
   if (on_vulkan()) return *runtime::named_target("vulkan:lavapipe");
-  return *runtime::named_target("cuda:sm_90a+simt");
+  const absl::StatusOr<const runtime::Device*> device = replay_device();
+  return device.ok() ? (*device)->target(1) : *runtime::named_target("cuda:sm_90a");
 }
 
 }  // namespace hearth::conformance

@@ -8,11 +8,9 @@
 #include <map>
 #include <random>
 
-#include "base/sha256.h"
-#include "compiler/compile.h"
 #include "runtime/devices/devices.h"
-#include "runtime/replay/loaded_plan.h"
 #include "tests/digests/digest_cases.h"
+#include "tests/support/plan_in_memory.h"
 #include "tests/support/skip.h"
 
 namespace hearth::conformance {
@@ -60,18 +58,14 @@ Run run_on(const runtime::Device& device, const v1::Graph& graph) {
   const v1::Target target = device.target(1);
   v1::CompileOptions options;
   options.set_opt_level(2);
-  auto lowered = compiler::lower(graph, target, options);
+  const auto lowered = compiler::lower(graph, target, options);
   INFO(lowered.status().message());
   REQUIRE(lowered.ok());
-  runtime::LoadRequest request;
+  const auto made = test::plan_in_memory(*lowered, target, options);
+  INFO(made.status().message());
+  REQUIRE(made.ok());
+  runtime::LoadRequest request = made->request();
   request.device = &device;
-  for (int k = 0; k < lowered->kernels_size(); ++k) {
-    const auto kernel = compiler::compile_kernel(lowered->kernels(k), target, options);
-    INFO(kernel.status().message());
-    REQUIRE(kernel.ok());
-    lowered->mutable_plan()->mutable_kernels(k)->set_artifact(to_bytes(sha256(kernel->artifact().data())));
-    request.artifacts.push_back({lowered->plan().kernels(k).artifact(), "", kernel->artifact().data()});
-  }
   std::map<std::string, std::string> weights;
   for (const v1::PlanBuffer& buffer : lowered->plan().buffers()) {
     if (buffer.kind() != v1::PlanBuffer::PARAMETER) continue;
@@ -80,8 +74,6 @@ Run run_on(const runtime::Device& device, const v1::Graph& graph) {
     fill(bytes.data(), bytes.size(), static_cast<DType>(buffer.dtype()), buffer.name());
     request.parameters[buffer.name()] = {bytes.data(), bytes.size(), nullptr};
   }
-  const std::string wire = lowered->plan().SerializeAsString();
-  request.plan = wire;
   const auto plan = runtime::LoadedPlan::create(request);
   INFO(plan.status().message());
   REQUIRE(plan.ok());

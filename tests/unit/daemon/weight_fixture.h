@@ -43,6 +43,13 @@ inline UniqueFd sealed(std::uint64_t size = kSize, std::uint64_t filled = ~0ull)
   return *std::move(file);
 }
 
+// As a stand-in of a GPU's driver has it: it can be written to.
+inline UniqueFd device_memory(std::uint64_t size = kSize) {
+  absl::StatusOr<UniqueFd> file = runtime::create_memory_file("test", size);
+  REQUIRE(file.ok());
+  return *std::move(file);
+}
+
 inline std::size_t num_descriptors() {
   const auto folder = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
@@ -90,12 +97,14 @@ class Client {
     request.set_version(kWeightsVersion);
     REQUIRE(send_packet(fd_.get(), request.SerializeAsString(), file).ok());
   }
-  void ask(char letter, std::uint64_t size = kSize) const {
+  void ask(char letter, std::uint64_t size = kSize, bool on_device = false) const {
     v1::WeightsRequest request;
     request.mutable_take()->set_key(key(letter));
     request.mutable_take()->set_size_bytes(size);
+    request.mutable_take()->set_on_device(on_device);
     send(request);
   }
+  void ask_for_device(char letter) const { ask(letter, kSize, true); }
   void give(int file) const {
     v1::WeightsRequest request;
     request.mutable_give();

@@ -1,5 +1,6 @@
 #include "daemon/weights/weight_server.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -170,19 +171,79 @@ TEST_CASE("weights: one process's weights put out what others use up to half of 
   const ClientId victim{1000, 1}, other{1000, 2};
   const WeightStore::Time now = std::chrono::steady_clock::now();
   for (const char letter : {'a', 'b', 'c', 'd'}) {
-    REQUIRE(store.put(victim, key(letter), kSize, sealed(), now).ok());
+    REQUIRE(store.put(victim, key(letter), {kSize}, sealed(), now).ok());
     store.hold(1000, key(letter));
   }
-  CHECK(store.put(other, key('e'), kSize, sealed(), now).ok());
+  CHECK(store.put(other, key('e'), {kSize}, sealed(), now).ok());
   store.hold(1000, key('e'));
-  CHECK(store.put(other, key('f'), kSize, sealed(), now).ok());
+  CHECK(store.put(other, key('f'), {kSize}, sealed(), now).ok());
   store.hold(1000, key('f'));
-  const absl::Status refused = store.put(other, key('g'), kSize, sealed(), now);
+  const absl::Status refused = store.put(other, key('g'), {kSize}, sealed(), now);
   CHECK(absl::IsResourceExhausted(refused));
   CHECK(std::string(refused.message()).find("process 2") != std::string::npos);
   CHECK(store.stats().blocks == 4);
   store.release(1000, key('c'), now);  // nobody uses it any more: it may go
-  CHECK(store.put(other, key('g'), kSize, sealed(), now).ok());
+  CHECK(store.put(other, key('g'), {kSize}, sealed(), now).ok());
+}
+
+TEST_CASE("weights in a GPU's memory: what one process gives the next one gets, until the last lets it go") {
+  Served served;
+  served.make('a');
+  {
+    auto maker = std::make_unique<Client>(served.path());
+    maker->ask_for_device('a');  // those in the host's memory are others
+    REQUIRE(maker->outcome() == Response::MAKE);
+    maker->give(device_memory().get());
+    REQUIRE(maker->outcome() == Response::DONE);
+    const Client next(served.path());
+    next.ask_for_device('a');
+    Client::Answer answer = next.answer();
+    CHECK(answer.outcome == Response::FOUND);
+    CHECK(answer.file);
+    maker.reset();  // the one that has it keeps it
+    const Client last(served.path());
+    last.ask_for_device('a');
+    CHECK(last.outcome() == Response::FOUND);
+    CHECK(served.has('a'));
+  }
+  CHECK(happens([&] { return served.server().stats().blocks == 1; }));
+  const Client later(served.path());
+  later.ask_for_device('a');
+  CHECK(later.outcome() == Response::MAKE);
+}
+
+TEST_CASE("weights in a GPU's memory take none of the host's, but for a file that does") {
+  WeightStore store({.bytes = 4 * kSize, .blocks = 100});
+  const ClientId maker{1000, 1};
+  const WeightStore::Time now = std::chrono::steady_clock::now();
+  const std::uint64_t large = std::uint64_t{1} << 40;
+  CHECK(store.takes({large, true}));
+  CHECK_FALSE(store.takes({large, false}));
+  CHECK(store.put(maker, key('a'), {large, true}, device_memory(), now).ok());
+  CHECK(store.stats().bytes == kSize);  // a memory file stands in for it
+  CHECK(absl::IsResourceExhausted(store.put(maker, key('b'), {kSize, true}, device_memory(5 * kSize), now)));
+}
+
+TEST_CASE("weights in a GPU's memory: a descriptor of anything else is refused") {
+  Served served;
+  int pipe_ends[2] = {-1, -1};
+  REQUIRE(::pipe2(pipe_ends, O_CLOEXEC) == 0);
+  const UniqueFd read_end(pipe_ends[0]), write_end(pipe_ends[1]);
+  const UniqueFd device(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const UniqueFd file(::open((served.folder() / "file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  for (const UniqueFd* const given : {&read_end, &device, &file, &socket}) {
+    REQUIRE(*given);
+    const Client maker(served.path());
+    maker.ask_for_device('a');
+    REQUIRE(maker.outcome() == Response::MAKE);
+    maker.give(given->get());
+    const Client::Answer answer = maker.answer();
+    CHECK(answer.outcome == Response::REFUSED);
+    CHECK_THAT(answer.response.message(), Catch::Contains("of no GPU's memory"));
+    CHECK(maker.is_closed());
+  }
+  CHECK(served.server().stats().blocks == 0);
 }
 
 TEST_CASE("weights: what breaks the protocol is closed, leaks no descriptor and disturbs nobody") {

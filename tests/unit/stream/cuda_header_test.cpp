@@ -27,6 +27,16 @@ HEARTH_SAME(allocate_host, cuMemHostAlloc)
 HEARTH_SAME(address_range, cuMemGetAddressRange_v2)
 HEARTH_SAME(pointer_attribute, cuPointerGetAttribute)
 HEARTH_SAME(free_host, cuMemFreeHost)
+HEARTH_SAME(memory_granularity, cuMemGetAllocationGranularity)
+HEARTH_SAME(memory_create, cuMemCreate)
+HEARTH_SAME(memory_export, cuMemExportToShareableHandle)
+HEARTH_SAME(memory_import, cuMemImportFromShareableHandle)
+HEARTH_SAME(memory_release, cuMemRelease)
+HEARTH_SAME(address_reserve, cuMemAddressReserve)
+HEARTH_SAME(address_free, cuMemAddressFree)
+HEARTH_SAME(memory_map, cuMemMap)
+HEARTH_SAME(memory_access, cuMemSetAccess)
+HEARTH_SAME(memory_unmap, cuMemUnmap)
 HEARTH_SAME(host_address, cuMemHostGetDevicePointer_v2)
 HEARTH_SAME(copy_in, cuMemcpyHtoDAsync_v2)
 HEARTH_SAME(copy_out, cuMemcpyDtoHAsync_v2)
@@ -62,6 +72,19 @@ static_assert(kEventWithoutTime == CU_EVENT_DISABLE_TIMING);
 static_assert(kPointerDevice == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kManagedGlobal == CU_MEM_ATTACH_GLOBAL);
 static_assert(kHostPortableMapped == (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+static_assert(sizeof(StreamMemoryProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(StreamMemoryProperties, handle_type) == offsetof(CUmemAllocationProp, requestedHandleTypes));
+static_assert(offsetof(StreamMemoryProperties, place) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(StreamMemoryProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(offsetof(StreamMemoryPlace, device) == offsetof(CUmemLocation, id));
+static_assert(sizeof(StreamMemoryAccess) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(StreamMemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
+static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == 1 && CU_MEM_LOCATION_TYPE_DEVICE == 1);
+static_assert(kHandleIsFile == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+static_assert(kLeastGranularity == CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+static_assert(kMayRead == CU_MEM_ACCESS_FLAGS_PROT_READ && kMayReadAndWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED == 102);
+static_assert(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED == 103);
 static_assert(CUDA_ERROR_NOT_READY == 600 && CUDA_ERROR_LAUNCH_FAILED == 719 && CUDA_ERROR_OUT_OF_MEMORY == 2);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR == 75 && CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR == 76);
 static_assert(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE == 20 && CU_COMPUTEMODE_PROHIBITED == 2);

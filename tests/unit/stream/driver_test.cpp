@@ -51,6 +51,16 @@ std::string list() {
   return lines;
 }
 
+// Whether processes can have memory of the first together: "shared" once it was imported again.
+std::string shared_memory() {
+  const Device& device = **find_device(kind());
+  if (!device.shares_weights()) return "none";
+  const auto made = device.allocate_shareable(4096, "a test");
+  if (!made.ok()) return made.status().ToString();
+  const auto same = device.import_memory(made->file.get(), 4096, "a test");
+  return same.ok() ? "shared" : same.status().ToString();
+}
+
 std::string find(const std::string& which) {
   const auto device = find_device(which);
   return device.ok() ? std::string((*device)->name()) : device.status().ToString();
@@ -82,6 +92,17 @@ TEST_CASE("a driver is asked for no more than it can: older PTX for an older dri
   CHECK(in_child({{"HEARTH_STAND_IN_DRIVER", "11010"}}, list) == "cuda:0 sm_86\n");
   CHECK_THAT(in_child({{"HEARTH_STAND_IN_ARCH", "sm_61"}}, list),
              Catch::Contains("compute capability 6.1") && Catch::Contains("7.0 and CUDA 11.4 are needed"));
+}
+
+TEST_CASE("memory is shared with other processes where the driver can, in the way that its version has") {
+  CHECK(in_child({}, shared_memory) == "shared");
+  if (is_cuda()) {
+    CHECK(in_child({{"HEARTH_STAND_IN_SHARES_NOTHING", "1"}}, shared_memory) == "none");
+    return;
+  }
+  CHECK(in_child({{"HEARTH_STAND_IN_DRIVER", "50200000"}}, shared_memory) == "none");
+  CHECK(in_child({{"HEARTH_STAND_IN_DRIVER", "60000000"}}, shared_memory) == "shared");
+  CHECK(in_child({{"HEARTH_STAND_IN_DRIVER", "70100000"}}, shared_memory) == "shared");
 }
 
 TEST_CASE("a machine without a GPU, or with one that nobody may use, says so") {

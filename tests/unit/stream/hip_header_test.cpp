@@ -36,6 +36,16 @@ HEARTH_SAME(free, hipFree)
 HEARTH_SAME(address_range, hipMemGetAddressRange)
 HEARTH_SAME(pointer_attribute, hipPointerGetAttribute)
 HEARTH_SAME(free_host, hipHostFree)
+HEARTH_SAME(memory_granularity, hipMemGetAllocationGranularity)
+HEARTH_SAME(memory_create, hipMemCreate)
+HEARTH_SAME(memory_export, hipMemExportToShareableHandle)
+HEARTH_SAME(memory_import, hipMemImportFromShareableHandle)
+HEARTH_SAME(memory_release, hipMemRelease)
+HEARTH_SAME(address_reserve, hipMemAddressReserve)
+HEARTH_SAME(address_free, hipMemAddressFree)
+HEARTH_SAME(memory_map, hipMemMap)
+HEARTH_SAME(memory_access, hipMemSetAccess)
+HEARTH_SAME(memory_unmap, hipMemUnmap)
 HEARTH_SAME(host_address, hipHostGetDevicePointer)
 HEARTH_SAME(copy_in, hipMemcpyHtoDAsync)
 HEARTH_SAME(copy_out, hipMemcpyDtoHAsync)
@@ -72,6 +82,12 @@ static_assert(kPointerDevice == HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
 static_assert(kManagedGlobal == hipMemAttachGlobal);
 static_assert(kHostPortableMapped == (hipHostMallocPortable | hipHostMallocMapped));
 static_assert(hipErrorNotReady == 600 && hipErrorIllegalAddress == 700 && hipErrorOutOfMemory == 2);
+
+// Its properties of memory are those before 6.0, for which none is shared (hip_api).
+static_assert(sizeof(StreamMemoryAccess) == sizeof(hipMemAccessDesc));
+static_assert(offsetof(StreamMemoryAccess, flags) == offsetof(hipMemAccessDesc, flags));
+static_assert(kHandleIsFile == hipMemHandleTypePosixFileDescriptor);
+static_assert(kMayRead == hipMemAccessFlagsProtRead && kMayReadAndWrite == hipMemAccessFlagsProtReadWrite);
 
 TEST_CASE("the entry points that are called of HIP's driver are those that its header declares, and all of them") {
 #define HEARTH_ENTRY_POINT(name, cuda, hip, ...) CHECK(testing::CheckedEntry::declared(#name) == (hip));

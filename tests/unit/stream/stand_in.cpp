@@ -17,7 +17,7 @@ bool is_cuda() { return std::string(std::getenv("HEARTH_TEST_DEVICE")) == "cuda"
 
 template <typename F>
 F* exported(const char* name) {
-  static void* const library = dlopen(is_cuda() ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW | RTLD_NOLOAD);
+  static void* const library = dlopen(is_cuda() ? "libcuda.so.1" : "libamdhip64.so.7", RTLD_NOW);
   void* const found = library == nullptr ? nullptr : dlsym(library, name);
   if (found == nullptr) throw std::runtime_error(std::string("no stand-in has ") + name);
   return reinterpret_cast<F*>(found);
@@ -40,6 +40,7 @@ runtime::StreamDeviceInfo StandIn::info() {
   if (!all.ok()) throw std::runtime_error(std::string(all.status().message()));
   runtime::StreamDeviceInfo info;
   static_cast<runtime::DeviceInfo&>(info) = all->front();
+  info.shares_memory = true;
   return info;
 }
 
