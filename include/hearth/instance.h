@@ -157,10 +157,13 @@ class Instance {
   absl::Status execute();
   // Queues a run behind what `stream` (a CUstream, cudaStream_t or hipStream_t of the plan's device) has, and returns
   // without waiting: results are there when the stream has got so far; what is bound stays bound, alive and as it is until then. A
-  // later call of this instance, on whatever stream, comes after it. An error of the run is that of a later call.
+  // later call of this instance, on whatever stream, comes after it. An error of the run is that of wait() or of a later
+  // call.
   // FAILED_PRECONDITION while memory of the host is bound, which would have to be copied; UNIMPLEMENTED on devices
   // without streams.
   absl::Status execute_on(void* stream);
+  // Until what execute_on() queued has ended: its results are there. At once where nothing is queued.
+  absl::Status wait();
   // Slower: measures every launch, each divided between threads by itself.
   absl::StatusOr<Profile> execute_profiled();
 

@@ -42,7 +42,7 @@ def load(
             tensors, None an optional input that is left out.
         weights: "f32", or what f32 weights are stored as: "bf16", "int8". Narrower ones cost accuracy: f.weights.
         threads: of one call; 0 for every CPU. None: HEARTH_THREADS, else every CPU; of a plan file, as it was saved.
-        device: "cpu", "vulkan", "vulkan:N", or several between commas, of which the first that works is used.
+        device: "cpu", "vulkan", "cuda", "hip", one with ":N", or several between commas, of which the first that works is used.
             None: HEARTH_DEVICE, else "cpu"; of a plan file, that for which it was saved.
         sealed: True: a plan that is not in the cache is an error; nothing is compiled.
         deadline: seconds for all of it; None: HEARTH_PREPARE_TIMEOUT_MS, else 120.

@@ -43,6 +43,14 @@ std::string dtype_text(nb::handle object) {
                 "; expected native bool, int, uint or float elements of 8 to 64 bits");
 }
 
+[[noreturn]] void refuse_device(const char* what, int type, int taken) {
+  const char* const expected = taken == 0         ? "host memory"
+                               : taken == kDLCUDA ? "host memory or that of the plan's CUDA device"
+                                                  : "host memory or that of the plan's ROCm device";
+  raise_invalid(std::string(what) + " is on device type " + std::to_string(type) + "; expected " + expected +
+                " (pass x.cpu() for a torch tensor)");
+}
+
 }  // namespace
 
 void Argument::release() {
@@ -51,8 +59,9 @@ void Argument::release() {
   owner_ = nullptr;
 }
 
-void Argument::read(nb::handle object, const char* what, DType wanted) {
+void Argument::read(nb::handle object, const char* what, DType wanted, int device_type) {
   release();
+  device_ = {kDLCPU, 0};
   kind_ = ArrayKind::kNone;
   if (PyFloat_CheckExact(object.ptr()) || PyLong_CheckExact(object.ptr()) || PyBool_Check(object.ptr()))
     return read_number(object, what, wanted);
@@ -61,7 +70,7 @@ void Argument::read(nb::handle object, const char* what, DType wanted) {
   if (kind_ == ArrayKind::kOwn && nb::try_cast(object, own) && own != nullptr) return read_own(*own), measure(what);
   if (is_numpy_masked(object))
     raise_invalid(std::string(what) + " is a masked array, whose mask would be lost; pass x.filled(value)");
-  if (!read_buffer(object, what)) read_dlpack(object, what);
+  if (!read_buffer(object, what)) read_dlpack(object, what, device_type);
   measure(what);
 }
 
@@ -125,26 +134,26 @@ bool Argument::read_buffer(nb::handle object, const char* what) {
   return true;
 }
 
-void Argument::read_dlpack(nb::handle object, const char* what) {
+void Argument::read_dlpack(nb::handle object, const char* what, int device_type) {
   if (!nb::hasattr(object, "__dlpack__")) {
     raise_call_error(std::string(what) + " is of type " + name_of_type(object) +
                      "; expected an array: of numpy or torch, or anything with a buffer or __dlpack__");
   }
   nb::object capsule;
   try {
+    nb::dict options;
     if (nb::hasattr(object, "__dlpack_device__")) {
       const nb::object device = object.attr("__dlpack_device__")();
       const int type = nb::cast<int>(device[0]);
-      if (type != kDLCPU) {
-        raise_invalid(std::string(what) + " is on device type " + std::to_string(type) +
-                      "; expected host memory (pass x.cpu() for a torch tensor)");
-      }
+      if (type != kDLCPU && type != device_type) refuse_device(what, type, device_type);
+      // torch's work and ours are of one stream; the work of others is done before that of the default one goes on.
+      if (type != kDLCPU) options["stream"] = kind_ == ArrayKind::kTorch ? -1 : type == kDLCUDA ? 1 : 0;
     }
     try {
-      capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
+      capsule = object.attr("__dlpack__")(**options, nb::arg("max_version") = nb::make_tuple(1, 1));
     } catch (nb::python_error& error) {
       if (!error.matches(PyExc_TypeError)) throw;
-      capsule = object.attr("__dlpack__")();  // a library of DLPack 0.x
+      capsule = object.attr("__dlpack__")(**options);  // a library of DLPack 0.x
     }
   } catch (nb::python_error& error) {
     if (error.matches(nb::module_::import_("hearth._errors").attr("Error"))) throw;
@@ -175,8 +184,8 @@ void Argument::read_dlpack(nb::handle object, const char* what) {
   } else {
     raise_invalid(std::string(what) + ": __dlpack__ gave no unused DLPack capsule");
   }
-  if (tensor->device.device_type != kDLCPU)
-    raise_invalid(std::string(what) + " is not in host memory (pass x.cpu() for a torch tensor)");
+  device_ = tensor->device;
+  if (on_device() && device_.device_type != device_type) refuse_device(what, device_.device_type, device_type);
   const absl::StatusOr<DType> dtype = client::dtype_of_dlpack(tensor->dtype);
   if (!dtype.ok()) refuse_dtype(object, what, nullptr);
   dtype_ = *dtype;
@@ -225,6 +234,10 @@ void Argument::make_dense(const char* what, bool may_copy) {
   const std::size_t item = dtype_bytes(dtype_);
   const bool dense = is_dense(), aligned = reinterpret_cast<std::uintptr_t>(data_) % item == 0;
   if (dense && aligned) return;
+  if (on_device()) {
+    raise_invalid(std::string(what) + (dense ? " is not aligned to its elements" : " is not dense in C order") +
+                  " in the GPU's memory; pass a contiguous copy");
+  }
   if (!may_copy) {
     raise_invalid(std::string(what) + (dense ? " is not aligned to its elements" : " is not dense in C order") +
                   ", and copy=False; pass numpy.ascontiguousarray(x)");
@@ -237,11 +250,11 @@ void Argument::make_dense(const char* what, bool may_copy) {
   kind_ = kind;
 }
 
-void Argument::read_output(nb::handle object, const char* what) {
+void Argument::read_output(nb::handle object, const char* what, int device_type) {
   release();
   if (PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()))
     raise_call_error(std::string(what) + " is a number; expected an array to write to");
-  read(object, what, DType::kF32);
+  read(object, what, DType::kF32, device_type);
   const std::size_t item = dtype_bytes(dtype_);
   std::string fault;
   if (is_read_only_) fault = " is read-only";

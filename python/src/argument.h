@@ -1,5 +1,6 @@
 // Argument: an array that a caller gives, seen where it lies: by the buffer protocol, else by DLPack; a Python number
-// where one element is taken. Holds the caller's memory until release(). With the GIL.
+// where one element is taken. Holds the caller's memory until release(). With the GIL. Memory of a GPU is taken where
+// `device_type` says which (DLPack's number, 0: none); its elements are not looked at.
 //
 //   argument.read(x, "input 'x'", DType::kF32);        // throws what Python raises
 //   argument.make_dense("input 'x'", may_copy);
@@ -29,14 +30,18 @@ class Argument {
   ~Argument() { release(); }
 
   // `what` names it in errors. A number is taken for elements of `wanted`.
-  void read(nb::handle object, const char* what, DType wanted);
+  void read(nb::handle object, const char* what, DType wanted, int device_type = 0);
   // Its memory is to be written to: it must allow that, and be dense.
-  void read_output(nb::handle object, const char* what);
-  // Copies what is not dense, row-major and aligned; InvalidArgument where that is not allowed.
+  void read_output(nb::handle object, const char* what, int device_type = 0);
+  // Copies what is not dense, row-major and aligned; InvalidArgument where that is not allowed, or not of the host.
   void make_dense(const char* what, bool may_copy);
   void release();
 
   ArrayKind kind() const { return kind_; }
+  // In a GPU's memory.
+  bool on_device() const { return device_.device_type != kDLCPU; }
+  int device_id() const { return device_.device_id; }
+  bool is_dense() const;
   DType dtype() const { return dtype_; }
   const void* data() const { return data_; }
   std::size_t size_bytes() const { return size_bytes_; }
@@ -46,13 +51,13 @@ class Argument {
  private:
   static constexpr int kMaxAxes = 32;
   bool read_buffer(nb::handle object, const char* what);
-  void read_dlpack(nb::handle object, const char* what);
+  void read_dlpack(nb::handle object, const char* what, int device_type);
   void read_own(const Array& array);
   void read_number(nb::handle object, const char* what, DType wanted);
   void measure(const char* what);
-  bool is_dense() const;
 
   ArrayKind kind_ = ArrayKind::kNone;
+  DLDevice device_ = {kDLCPU, 0};
   DType dtype_ = DType::kF32;
   const char* data_ = nullptr;
   std::size_t size_bytes_ = 0;

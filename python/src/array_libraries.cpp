@@ -78,15 +78,26 @@ NewArray new_numpy(DType dtype, nb::handle shape) {
   return made;
 }
 
-NewArray new_torch(DType dtype, nb::handle shape) {
+// torch's type for a dtype; null when there is none.
+PyObject* torch_dtype(DType dtype) {
   PyObject*& type = torch.dtypes[static_cast<std::size_t>(dtype)];
   if (type == nullptr) {
     const nb::object found = loaded("torch", numpy_name(dtype));
-    if (!found.is_valid()) return {};
-    type = nb::object(found).release().ptr();
+    if (found.is_valid()) type = nb::object(found).release().ptr();
   }
+  return type;
+}
+
+nb::object empty_torch(DType dtype, nb::handle shape, nb::handle device) {
+  PyObject* const type = torch_dtype(dtype);
+  if (type == nullptr) return {};
+  return nb::borrow(torch.empty)(shape, nb::arg("dtype") = nb::handle(type), nb::arg("device") = device);
+}
+
+NewArray new_torch(DType dtype, nb::handle shape) {
   NewArray made;
-  made.object = nb::borrow(torch.empty)(shape, nb::arg("dtype") = nb::handle(type), nb::arg("device") = "cpu");
+  made.object = empty_torch(dtype, shape, nb::str("cpu"));
+  if (!made.object.is_valid()) return {};
   made.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(made.object.attr("data_ptr")()));
   return made;
 }
@@ -111,6 +122,21 @@ bool is_numpy_masked(nb::handle object) {
   if (numpy.array == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(object.ptr())) == numpy.array) return false;
   const nb::object masked = loaded("numpy.ma", "MaskedArray");
   return masked.is_valid() && PyObject_IsInstance(object.ptr(), masked.ptr()) == 1;
+}
+
+nb::object new_device_array(nb::handle like, ArrayKind kind, DType dtype, nb::handle shape_tuple) {
+  if (kind == ArrayKind::kTorch) return empty_torch(dtype, shape_tuple, like.attr("device"));
+  if (!nb::hasattr(like, "__array_namespace__")) return {};
+  const nb::object library = like.attr("__array_namespace__")();
+  if (!nb::hasattr(library, numpy_name(dtype))) return {};
+  return library.attr("empty")(shape_tuple, nb::arg("dtype") = library.attr(numpy_name(dtype)),
+                               nb::arg("device") = like.attr("device"));
+}
+
+void* device_stream(ArrayKind kind, int device_id) {
+  if (kind != ArrayKind::kTorch) return nullptr;
+  const nb::object stream = nb::module_::import_("torch").attr("cuda").attr("current_stream")(device_id);
+  return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(stream.attr("cuda_stream")));
 }
 
 NewArray new_array(ArrayKind kind, DType dtype, std::span<const std::int64_t> shape, nb::handle shape_tuple) {

@@ -22,4 +22,11 @@ struct NewArray {
 };
 NewArray new_array(ArrayKind kind, DType dtype, std::span<const std::int64_t> shape, nb::handle shape_tuple);
 
+// A new array in the memory of the GPU that has `like`: torch's, or of the library that `like` names by
+// __array_namespace__; invalid where there is none, or it has no such element type.
+nb::object new_device_array(nb::handle like, ArrayKind kind, DType dtype, nb::handle shape_tuple);
+// Where a library's work on that GPU goes: torch's current stream; the driver's default one of others, null, whose
+// arrays are made ready for it.
+void* device_stream(ArrayKind kind, int device_id);
+
 }  // namespace hearth::python

@@ -300,6 +300,7 @@ void Stream::reset(const nb::kwargs& state) {
 nb::dict Stream::state() const {
   nb::dict all;
   if (!has_run_) return all;
+  check(replay_->instance().wait());
   for (const client::Carried& pair : carried_)
     all[text(pair.input)] = nb::cast(copy_of(value_of(replay_->instance().output(pair.output))));
   return all;

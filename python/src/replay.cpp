@@ -54,6 +54,12 @@ nb::object first_of(const nb::object& array, std::size_t axis, std::int64_t leng
   return array[nb::tuple(index)];
 }
 
+// DLPack's kind of memory that the device's kernels reach beside the host's.
+int device_type_of(const std::string& device) {
+  const std::string driver = device.substr(0, device.find(':'));
+  return driver == "cuda" ? kDLCUDA : driver == "hip" ? kDLROCM : 0;
+}
+
 }  // namespace
 
 Replay::Replay(const client::PreparedPlan& plan)
@@ -64,7 +70,8 @@ Replay::Replay(const client::PreparedPlan& plan)
       outputs_(plan.outputs().size()),
       shapes_(plan.inputs().size()),
       variables_(plan.variables().size()),
-      made_(plan.outputs().size()) {}
+      made_(plan.outputs().size()),
+      device_type_(device_type_of(plan.device())) {}
 
 void Replay::let_go() {
   for (std::size_t i = 0; i < num_arguments_; ++i) arguments_[i].release();
@@ -72,6 +79,7 @@ void Replay::let_go() {
     given_outputs_[i].release();
     made_[i].made.reset();
   }
+  like_.reset();
 }
 
 struct Replay::LetGo {
@@ -81,18 +89,24 @@ struct Replay::LetGo {
 
 void Replay::begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
                    bool may_copy) {
+  may_copy_ = may_copy;
   const ArrayKind kind = read(signature, args, kwargs);
   set_shapes();
+  std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
+  if (out.size() > 0) bind_given(signature, out);
+  if (like_.is_valid()) return begin_on_device(signature, may_copy);
   for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     const Parameter& parameter = signature.parameters[i];
     if (parameter.kind != Parameter::Kind::kInput) continue;
     arguments_[i].make_dense(parameter.what.c_str(), may_copy);
     inputs_[parameter.place] = {arguments_[i].data(), arguments_[i].size_bytes()};
   }
-  bind_outputs(signature, kind, out);
+  make_outputs(signature, kind);
+  if (out.size() > 0) check_overlap(signature);
 }
 
 absl::Status Replay::execute() {
+  if (like_.is_valid()) return execute_on_device();
   if (num_timed_ == kTimedReplays && shortest_ns_ < kShortReplayNs) return instance_.execute(inputs_, outputs_);
   WithoutGil open;
   if (num_timed_ == kTimedReplays) return instance_.execute(inputs_, outputs_);
@@ -109,6 +123,7 @@ nb::object Replay::call(const Signature& signature, const nb::args& args, const 
   const LetGo let_go{this};
   begin(signature, args, kwargs, out, may_copy);
   check(execute());
+  if (like_.is_valid()) read_host_results(signature);
   return results(signature);
 }
 
@@ -116,6 +131,7 @@ nb::object Replay::profile(const Signature& signature, const nb::args& args, con
   const LetGo let_go{this};
   begin(signature, args, kwargs, nb::dict(), true);
   check(execute());  // binds the arrays; what is measured is warm
+  check(instance_.wait());
   absl::StatusOr<client::Profile> profile = [&] {
     WithoutGil open;
     return instance_.execute_profiled();
@@ -166,7 +182,9 @@ ArrayKind Replay::read(const Signature& signature, const nb::args& args, const n
 void Replay::read_one(const Signature& signature, std::size_t index, nb::handle object) {
   const Parameter& parameter = signature.parameters[index];
   Argument& argument = arguments_[index];
-  argument.read(object, parameter.what.c_str(), parameter.dtype);
+  const int device_type = parameter.kind == Parameter::Kind::kInput ? device_type_ : 0;
+  argument.read(object, parameter.what.c_str(), parameter.dtype, device_type);
+  if (argument.on_device()) read_on_device(parameter, argument, object);
   if (argument.dtype() != parameter.dtype) {
     raise_invalid(parameter.what + " is " + argument.describe() + "; expected " + numpy_name(parameter.dtype));
   }
@@ -245,9 +263,7 @@ void Replay::set_shapes() {
   is_measured_ = true;
 }
 
-void Replay::bind_outputs(const Signature& signature, ArrayKind kind, const nb::dict& out) {
-  std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
-  if (out.size() > 0) bind_given(signature, out);
+void Replay::make_outputs(const Signature& signature, ArrayKind kind) {
   for (const Result& result : signature.results) {
     Output& output = made_[result.place];
     if (output.made.is_valid()) continue;
@@ -267,7 +283,11 @@ void Replay::bind_given(const Signature& signature, const nb::dict& out) {
     const std::string what = "out: '" + name + "'";
     Argument& argument = given_outputs_[result->place];
     Output& output = made_[result->place];
-    argument.read_output(value, what.c_str());
+    argument.read_output(value, what.c_str(), device_type_);
+    if (argument.on_device() && !like_.is_valid()) {
+      like_ = nb::borrow(value);
+      like_kind_ = argument.kind();
+    }
     if (argument.dtype() != result->dtype ||
         !std::equal(argument.shape().begin(), argument.shape().end(), output.shape.begin(), output.shape.end())) {
       std::string shape;
@@ -278,7 +298,6 @@ void Replay::bind_given(const Signature& signature, const nb::dict& out) {
     outputs_[result->place] = {const_cast<void*>(argument.data()), output.size_bytes};
     output.made = nb::borrow(value);
   }
-  check_overlap(signature);
 }
 
 void Replay::check_overlap(const Signature& signature) const {

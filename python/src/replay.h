@@ -46,9 +46,16 @@ class Replay {
   void read_keyword(const Signature& signature, nb::handle key, nb::handle value);
   void check_fixed(const Parameter& parameter, const Argument& argument, nb::handle object) const;
   void set_shapes();
-  void bind_outputs(const Signature& signature, ArrayKind kind, const nb::dict& out);
   void bind_given(const Signature& signature, const nb::dict& out);
+  void make_outputs(const Signature& signature, ArrayKind kind);
   void check_overlap(const Signature& signature) const;
+  // Where an array of the call lies on the plan's GPU (replay_device.cpp).
+  void read_on_device(const Parameter& parameter, Argument& argument, nb::handle object);
+  void begin_on_device(const Signature& signature, bool may_copy);
+  void bind_on_device(const Signature& signature, bool may_copy);
+  void make_outputs_on_device(const Signature& signature);
+  absl::Status execute_on_device();
+  void read_host_results(const Signature& signature);
   nb::object results(const Signature& signature);
   void let_go();
   absl::Status execute();
@@ -71,6 +78,15 @@ class Replay {
   std::int64_t shortest_ns_ = 0;
   int num_timed_ = 0;
   std::vector<Output> made_;
+
+  // Of calls with arrays on the plan's GPU.
+  const int device_type_;  // DLPack's; 0: the plan's device takes none
+  nb::object like_;        // the first such array
+  ArrayKind like_kind_ = ArrayKind::kNone;
+  void* stream_ = nullptr;
+  bool may_copy_ = true;
+  bool waits_ = false;                    // the call does, for its results
+  std::vector<char> bound_, last_bound_;  // which of the parameters, then of the results, lie there
 };
 
 }  // namespace hearth::python

@@ -18,6 +18,8 @@ class Program {
   virtual absl::Status run() = 0;
   // Queues all launches behind what `stream`, one of the device's driver, has, and returns. Later runs come after them.
   virtual absl::Status queue_on(void* stream);
+  // Until what was queued has ended; its error. OK where nothing is.
+  virtual absl::Status wait() { return absl::OkStatus(); }
   // As run(), and adds each step's time, operations and runs to its entry of `profile.launches` (one a step).
   virtual absl::Status run_profiled(Profile& profile) = 0;
   // Addresses, values, units or counts of loops differ from those of the run before.

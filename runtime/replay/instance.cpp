@@ -331,6 +331,7 @@ absl::Status Instance::State::prepare_run() {
 absl::Status Instance::execute() {
   HEARTH_RETURN_IF_ERROR(state_->prepare_run());
   if (state_->copied.empty()) return state_->program->run();
+  HEARTH_RETURN_IF_ERROR(state_->program->wait());  // a queued run may still read what is copied to
   state_->copy_in();
   absl::Status ran = state_->program->run();
   if (ran.ok()) state_->copy_out();
@@ -344,6 +345,7 @@ absl::StatusOr<Profile> Instance::execute_profiled() {
   Profile profile;
   for (const Rows::Step& step : state_->rows->steps)
     profile.launches.push_back({state_->wire().kernels[step.kernel].symbol, 0, 0, step.grid, 0});
+  HEARTH_RETURN_IF_ERROR(state_->program->wait());
   const auto start = std::chrono::steady_clock::now();
   state_->copy_in();
   HEARTH_RETURN_IF_ERROR(state_->program->run_profiled(profile));

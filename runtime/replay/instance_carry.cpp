@@ -121,6 +121,7 @@ absl::Status Instance::set_carried(std::string_view input, const void* data, std
       return absl::InvalidArgumentError(
           str_cat("carried input '", input, "' is given ", size_bytes, " bytes; it needs ", needed));
     }
+    HEARTH_RETURN_IF_ERROR(state_->program->wait());  // a queued run may still read it
     carry.is_due = false;
     auto* to = static_cast<char*>(state_->slots[index].host);
     if (data) {

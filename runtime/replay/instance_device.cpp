@@ -62,4 +62,6 @@ absl::Status Instance::execute_on(void* stream) {
   return state_->program->queue_on(stream);
 }
 
+absl::Status Instance::wait() { return state_->program->wait(); }
+
 }  // namespace hearth::runtime

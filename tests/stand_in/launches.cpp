@@ -145,7 +145,7 @@ int launch(void* function, const Dimensions& dimensions, void* const* parameters
   check(dimensions);
   of<Function>("a launch", function);
   const std::uint64_t* const row = row_of(parameters);
-  of<Stream>("a launch", stream).queue.push_back({[=] {
+  stream_of("a launch", stream).queue.push_back({[=] {
     return run_launch(of<Function>("a launch that runs", function), dimensions, row);
   }});
   return kSuccess;
@@ -201,7 +201,7 @@ int graph_destroy(void* graph) {
 int graph_launch(void* executable, void* stream) {
   const auto locked = lock();
   of<Executable>("launching a graph", executable);
-  of<Stream>("launching a graph", stream).queue.push_back({[executable] {
+  stream_of("launching a graph", stream).queue.push_back({[executable] {
     const Executable& graph = of<Executable>("a graph that runs", executable);
     for (const std::size_t place : order_of(graph.nodes)) {
       const Node& node = graph.nodes[place];

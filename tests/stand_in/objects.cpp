@@ -12,6 +12,11 @@ std::map<void*, std::unique_ptr<Object>>& objects() {
   return all;
 }
 
+Stream& default_stream() {
+  static Stream& stream = *new Stream;
+  return stream;
+}
+
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> lock() {
@@ -40,8 +45,12 @@ std::uint64_t num_objects() {
   return count;
 }
 
+Stream& stream_of(const char* entry, void* handle) {
+  return handle == nullptr ? default_stream() : of<Stream>(entry, handle);
+}
+
 std::vector<Stream*> all_streams() {
-  std::vector<Stream*> all;
+  std::vector<Stream*> all = {&default_stream()};
   for (const auto& [handle, object] : objects()) {
     if (auto* const stream = dynamic_cast<Stream*>(object.get())) all.push_back(stream);
   }

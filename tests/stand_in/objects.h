@@ -30,8 +30,9 @@ struct Stream : Object {
 };
 
 struct Event : Object {
-  bool is_recorded = false, was_looked_at = false;
-  void* stream = nullptr;  // where it was last recorded
+  bool was_looked_at = false;
+  std::uint64_t queued = 0, done = 0;  // records of it
+  void* stream = nullptr;              // where it was last recorded
   std::chrono::steady_clock::time_point time;
 };
 
@@ -76,6 +77,8 @@ T& of(const char* entry, void* handle) {
   return *found;
 }
 
+// The driver's own for null.
+Stream& stream_of(const char* entry, void* handle);
 std::vector<Stream*> all_streams();
 // All that is queued; the first error.
 int run_all(Stream& stream);

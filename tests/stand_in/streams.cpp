@@ -18,10 +18,13 @@ std::atomic<bool> hangs = false;
 
 void hang(bool now) { hangs = now; }
 
-int run_all(Stream& stream) {
+namespace {
+
+// As much of it as is queued before record number `record` of `event`; null: all.
+int run_until(Stream& stream, const Event* event, std::uint64_t record) {
   const Touch touch;
   int first = kSuccess;
-  while (!stream.queue.empty()) {
+  while (!stream.queue.empty() && (event == nullptr || event->done < record)) {
     const Operation operation = std::move(stream.queue.front());
     stream.queue.pop_front();
     if (const int error = operation.run(); error != kSuccess && first == kSuccess) first = error;
@@ -29,12 +32,16 @@ int run_all(Stream& stream) {
   return first;
 }
 
+}  // namespace
+
+int run_all(Stream& stream) { return run_until(stream, nullptr, 0); }
+
 int copy(void* to, const void* from, std::size_t size_bytes, void* stream, bool to_device) {
   const auto locked = lock();
   check_range("a copy", to_device ? to : from, size_bytes);
   const void* const host = to_device ? from : to;
   if (host == nullptr) broken("a copy", "there is no address of the host");
-  of<Stream>("a copy", stream)
+  stream_of("a copy", stream)
       .queue.push_back({[=] {
                           std::memcpy(to, from, size_bytes);
                           return kSuccess;
@@ -46,7 +53,7 @@ int copy(void* to, const void* from, std::size_t size_bytes, void* stream, bool 
 int fill(void* to, unsigned char value, std::size_t count, void* stream) {
   const auto locked = lock();
   check_range("a fill", to, count);
-  of<Stream>("a fill", stream).queue.push_back({[=] {
+  stream_of("a fill", stream).queue.push_back({[=] {
     // Of much, zeros that take no memory: pages that are given back.
     constexpr std::uintptr_t kPage = 4096, kMuch = std::uintptr_t{64} << 20;
     const auto begin = reinterpret_cast<std::uintptr_t>(to), end = begin + count;
@@ -71,7 +78,7 @@ int stream_create(void** stream, unsigned flags) {
 
 int stream_query(void* handle) {
   const auto locked = lock();
-  Stream& stream = of<Stream>("looking at a stream", handle);
+  Stream& stream = stream_of("looking at a stream", handle);
   if (!stream.queue.empty() && (hangs || !std::exchange(stream.was_looked_at, true))) return kNotReady;
   stream.was_looked_at = false;
   return run_all(stream);
@@ -80,7 +87,7 @@ int stream_query(void* handle) {
 int stream_synchronize(void* handle) {
   while (hangs) usleep(1000);
   const auto locked = lock();
-  return run_all(of<Stream>("waiting for a stream", handle));
+  return run_all(stream_of("waiting for a stream", handle));
 }
 
 int stream_destroy(void* handle) {
@@ -99,11 +106,11 @@ int event_create(void** event) {
 int event_record(void* event, void* stream) {
   const auto locked = lock();
   Event& one = of<Event>("recording an event", event);
-  one.is_recorded = false;
   one.stream = stream;
-  of<Stream>("recording an event", stream).queue.push_back({[event] {
+  const std::uint64_t record = ++one.queued;
+  stream_of("recording an event", stream).queue.push_back({[event, record] {
     Event& then = of<Event>("an event that is recorded", event);
-    then.is_recorded = true;
+    then.done = record;
     then.time = std::chrono::steady_clock::now();
     return kSuccess;
   }});
@@ -113,11 +120,10 @@ int event_record(void* event, void* stream) {
 // What was queued before the event was recorded, on its stream, runs first.
 int stream_wait_event(void* handle, void* event) {
   const auto locked = lock();
-  of<Event>("waiting for an event", event);
-  of<Stream>("waiting for an event", handle).queue.push_back({[event] {
+  const Event& now = of<Event>("waiting for an event", event);
+  stream_of("waiting for an event", handle).queue.push_back({[event, stream = now.stream, record = now.queued] {
     const Event& awaited = of<Event>("an event that is waited for", event);
-    if (!awaited.is_recorded && awaited.stream != nullptr)
-      return run_all(of<Stream>("an event's stream", awaited.stream));
+    if (awaited.done < record) return run_until(stream_of("an event's stream", stream), &awaited, record);
     return kSuccess;
   }});
   return kSuccess;
@@ -126,16 +132,16 @@ int stream_wait_event(void* handle, void* event) {
 int event_query(void* handle) {
   const auto locked = lock();
   Event& event = of<Event>("looking at an event", handle);
-  if (event.is_recorded || event.stream == nullptr) return kSuccess;  // as of one that was never recorded
+  if (event.done >= event.queued) return kSuccess;  // as of one that was never recorded
   if (hangs || !std::exchange(event.was_looked_at, true)) return kNotReady;
   event.was_looked_at = false;
-  return run_all(of<Stream>("an event's stream", event.stream));
+  return run_until(stream_of("an event's stream", event.stream), &event, event.queued);
 }
 
 int event_elapsed(float* ms, void* start, void* end) {
   const auto locked = lock();
   const Event &from = of<Event>("the time between events", start), &to = of<Event>("the time between events", end);
-  if (!from.is_recorded || !to.is_recorded) return kNotReady;
+  if (from.done < from.queued || to.done < to.queued || from.queued == 0 || to.queued == 0) return kNotReady;
   *ms = std::chrono::duration<float, std::milli>(to.time - from.time).count();
   return kSuccess;
 }

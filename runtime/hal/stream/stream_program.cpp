@@ -182,6 +182,14 @@ absl::Status StreamProgram::queue_on(void* stream) {
   return absl::OkStatus();
 }
 
+absl::Status StreamProgram::wait() {
+  if (!is_queued_) return absl::OkStatus();
+  HEARTH_RETURN_IF_ERROR(context_->check_usable());
+  const StreamContext::Current current(*context_);
+  HEARTH_RETURN_IF_ERROR(current.status());
+  return ended(context_->wait_for_event(last_.get()));
+}
+
 absl::Status StreamProgram::come_after_last(void* stream) {
   if (!is_queued_) return absl::OkStatus();
   return context_->check(context_->api().stream_wait_event(stream, last_.get(), 0), Entry::stream_wait_event);

@@ -23,6 +23,7 @@ class StreamProgram final : public Program {
   ~StreamProgram() override;
   absl::Status run() override;
   absl::Status queue_on(void* stream) override;
+  absl::Status wait() override;
   absl::Status run_profiled(Profile& profile) override;
   absl::Status rows_changed() override;
 

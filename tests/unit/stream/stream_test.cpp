@@ -12,6 +12,7 @@
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
 #include "tests/unit/stream/stand_in.h"
+#include "tests/unit/stream/stream_plans.h"
 
 namespace hearth::runtime {
 namespace {
@@ -19,36 +20,11 @@ namespace {
 using testing::SaxpyPlan;
 using testing::StandIn;
 
-constexpr float kStreamScale = 3;
 // Errors of both drivers' lists; after those of the second line a context cannot be used.
 constexpr int kErrors[] = {1, 2, 3, 46, 100, 101, 200, 201, 209, 218, 300, 304, 400, 500, 701, 800, 801, 999};
 constexpr const char* kFreeing[] = {"Free", "Destroy", "Unload", "Unmap", "Release"};
 constexpr std::size_t kSharedBytes = 5 << 20;
 constexpr int kLost[] = {4, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719};
-
-absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_stream(const Device& device, const SaxpyPlan& made) {
-  const std::string bytes = made.plan.SerializeAsString();
-  LoadRequest request;
-  request.device = &device;
-  request.plan = bytes;
-  request.artifacts = made.artifacts;
-  request.parameters["a"] = {&kStreamScale, sizeof kStreamScale, nullptr};
-  return LoadedPlan::create(request);
-}
-
-SaxpyPlan plan_of(int launches) { return testing::saxpy_plan(256, true, launches); }
-
-bool is_right(Instance& instance, std::int64_t n) {
-  auto* x = static_cast<float*>(instance.input("x")->data);
-  auto* y = static_cast<float*>(instance.input("y")->data);
-  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = 1;
-  if (!instance.execute().ok()) return false;
-  const auto out = instance.output("out");
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (static_cast<const float*>(out->data)[i] != kStreamScale * static_cast<float>(i) + 1) return false;
-  }
-  return true;
-}
 
 // Load, run, read, run timed: the first thing that goes wrong.
 absl::Status use_stream(const Device& device, const SaxpyPlan& made) {
@@ -354,135 +330,6 @@ TEST_CASE("a process that was forked after a device was used is refused by name,
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  CHECK(is_right(*instance, 256));
-}
-
-namespace {
-
-// Memory of the device as another library of the process has it, and a stream of that library's.
-struct Foreign {
-  explicit Foreign(const Device& device) : of(device) {
-    for (Buffer* const buffer : {&x, &y, &out}) {
-      absl::StatusOr<Buffer> made = device.allocate(kBytes, "a test", MemoryUse::kDevice);
-      REQUIRE(made.ok());
-      *buffer = *std::move(made);
-    }
-    std::vector<float> values(256, 1);
-    REQUIRE(device.write(y, 0, values.data(), kBytes).ok());
-    std::iota(values.begin(), values.end(), 0.0F);
-    REQUIRE(device.write(x, 0, values.data(), kBytes).ok());
-    REQUIRE(StandIn::api().enter(0, &previous) == 0);
-    REQUIRE(StandIn::api().stream_create(&stream, kStreamNonBlocking) == 0);
-  }
-  ~Foreign() {
-    StandIn::api().stream_destroy(stream);
-    StandIn::api().leave(previous);
-  }
-  std::vector<float> result() const {
-    std::vector<float> values(256);
-    REQUIRE(of.read(out, 0, values.data(), kBytes).ok());
-    return values;
-  }
-  void synchronize() const { REQUIRE(StandIn::api().stream_synchronize(stream) == 0); }
-
-  static constexpr std::size_t kBytes = 1024;
-  const Device& of;
-  Buffer x, y, out;
-  void* previous = nullptr;
-  void* stream = nullptr;
-};
-
-void bind_all(Instance& instance, const Foreign& memory) {
-  REQUIRE(instance.bind_device_input("x", memory.x.address(), Foreign::kBytes).ok());
-  REQUIRE(instance.bind_device_input("y", memory.y.address(), Foreign::kBytes).ok());
-  REQUIRE(instance.bind_device_output("out", memory.out.address(), Foreign::kBytes).ok());
-}
-
-}  // namespace
-
-TEST_CASE(
-    "a run on a stream of the caller's returns before it runs, and reads and writes the device's memory in place") {
-  StandIn::reset();
-  const auto device = StandIn::device();
-  const auto plan = load_stream(*device, plan_of(4));
-  REQUIRE(plan.ok());
-  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
-  REQUIRE(instance.ok());
-  const Foreign memory(*device);
-  bind_all(*instance, memory);
-  StandIn::reset();
-  REQUIRE(instance->execute_on(memory.stream).ok());
-  CHECK(StandIn::kernels() == 0);
-  memory.synchronize();
-  CHECK(StandIn::kernels() == 4);
-  CHECK(StandIn::calls(Entry::copy_out) == 0);
-  for (std::size_t i = 0; i < 256; ++i) REQUIRE(memory.result()[i] == kStreamScale * static_cast<float>(i) + 1);
-
-  // Rows that change behind a run that is queued are the next one's, on whatever stream.
-  REQUIRE(instance->set_var("n", 100).ok());
-  REQUIRE(instance->execute_on(memory.stream).ok());
-  REQUIRE(instance->set_var("n", 7).ok());
-  const std::vector<float> twos(256, 2);
-  REQUIRE(device->write(memory.y, 0, twos.data(), Foreign::kBytes).ok());
-  REQUIRE(instance->execute().ok());
-  const std::vector<float> both = memory.result();
-  for (std::size_t i = 0; i < 7; ++i) CHECK(both[i] == kStreamScale * static_cast<float>(i) + 2);
-  CHECK(both[50] == kStreamScale * 50 + 2);
-  CHECK(both[200] == kStreamScale * 200 + 1);
-  CHECK_THAT(std::string(instance->output("out").status().message()), Catch::Contains("memory of the device"));
-  CHECK_THAT(std::string(instance->input("x").status().message()), Catch::Contains("memory of the device"));
-  instance->unbind();
-  CHECK(is_right(*instance, 7));
-}
-
-TEST_CASE("what a queued run uses stays until it has ended, and its error is that of a later call") {
-  StandIn::reset();
-  const auto device = StandIn::device();
-  const auto plan = load_stream(*device, plan_of(4));
-  REQUIRE(plan.ok());
-  const Foreign memory(*device);
-  StandIn::reset();
-  {
-    absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
-    REQUIRE(instance.ok());
-    bind_all(*instance, memory);
-    REQUIRE(instance->execute_on(memory.stream).ok());
-  }
-  CHECK(StandIn::kernels() == 4);
-  CHECK(memory.result()[3] == kStreamScale * 3 + 1);
-  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
-  REQUIRE(instance.ok());
-  bind_all(*instance, memory);
-  StandIn::fail_kernel(1, 719);
-  REQUIRE(instance->execute_on(memory.stream).ok());
-  CHECK(absl::IsUnavailable(instance->execute()));
-  StandIn::reset();
-}
-
-TEST_CASE("memory that is not the device's, or too small, is refused before any kernel sees it") {
-  StandIn::reset();
-  const auto device = StandIn::device();
-  const auto plan = load_stream(*device, plan_of(4));
-  REQUIRE(plan.ok());
-  absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
-  REQUIRE(instance.ok());
-  const Foreign memory(*device);
-  std::vector<float> host(256, 1);
-  const absl::Status foreign = instance->bind_device_input("x", host.data(), 1024);
-  CHECK(absl::IsInvalidArgument(foreign));
-  CHECK_THAT(std::string(foreign.message()), Catch::Contains("input 'x'") && Catch::Contains("in no memory of"));
-  const absl::Status beyond =
-      instance->bind_device_input("x", static_cast<const float*>(memory.x.address()) + 64, 1024);
-  CHECK(absl::IsInvalidArgument(beyond));
-  CHECK_THAT(std::string(beyond.message()), Catch::Contains("beyond the end"));
-  CHECK(absl::IsInvalidArgument(instance->bind_device_output("out", memory.out.address(), 512)));
-  CHECK(absl::IsNotFound(instance->bind_device_input("z", memory.x.address(), 1024)));
-  REQUIRE(instance->bind_input("x", host.data(), 1024).ok());
-  const absl::Status copied = instance->execute_on(memory.stream);
-  CHECK(absl::IsFailedPrecondition(copied));
-  CHECK_THAT(std::string(copied.message()), Catch::Contains("input 'x' is bound to memory of the host"));
-  CHECK(is_right(*instance, 256));  // in the host's memory
-  instance->unbind();
   CHECK(is_right(*instance, 256));
 }
 

@@ -1,0 +1,39 @@
+// Plans of saxpy for a stand-in of a GPU's driver, and whether an instance of one is right.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "runtime/replay/loaded_plan.h"
+#include "tests/unit/runtime/kernel_factory.h"
+
+namespace hearth::runtime {
+
+using testing::SaxpyPlan;
+
+inline constexpr float kStreamScale = 3;
+
+inline absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_stream(const Device& device, const SaxpyPlan& made) {
+  const std::string bytes = made.plan.SerializeAsString();
+  LoadRequest request;
+  request.device = &device;
+  request.plan = bytes;
+  request.artifacts = made.artifacts;
+  request.parameters["a"] = {&kStreamScale, sizeof kStreamScale, nullptr};
+  return LoadedPlan::create(request);
+}
+
+inline SaxpyPlan plan_of(int launches) { return testing::saxpy_plan(256, true, launches); }
+
+inline bool is_right(Instance& instance, std::int64_t n) {
+  auto* x = static_cast<float*>(instance.input("x")->data);
+  auto* y = static_cast<float*>(instance.input("y")->data);
+  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = 1;
+  if (!instance.execute().ok()) return false;
+  const auto out = instance.output("out");
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (static_cast<const float*>(out->data)[i] != kStreamScale * static_cast<float>(i) + 1) return false;
+  }
+  return true;
+}
+
+}  // namespace hearth::runtime
