@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMinRounds = 1024;
 constexpr std::uint32_t kMaxInvocationsOfWorkgroup = 1u << 16;
+constexpr std::uint32_t kMaxSums = 1024, kMaxWanted = 1u << 30;
 
 template <typename... Parts>
 absl::Status wrong(const Parts&... parts) {
@@ -51,6 +52,11 @@ absl::Status check_gpu_limits(const v1::GpuLimits& gpu) {
   if (gpu.max_loop_rounds() > 0 && gpu.max_loop_rounds() < kMinRounds)
     return wrong("gpu.max_loop_rounds: ", gpu.max_loop_rounds(), " is less than ", kMinRounds,
                  ", with which no kernel goes far; 0 stands for any number");
+  if (gpu.register_values() > kMaxSums)
+    return wrong("gpu.register_values: ", gpu.register_values(), " is more than ", kMaxSums);
+  if (gpu.load_cost() > kMaxSums) return wrong("gpu.load_cost: ", gpu.load_cost(), " is more than ", kMaxSums);
+  if (gpu.wanted_invocations() > kMaxWanted)
+    return wrong("gpu.wanted_invocations: ", gpu.wanted_invocations(), " is more than ", kMaxWanted);
   return absl::OkStatus();
 }
 

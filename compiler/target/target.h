@@ -73,6 +73,14 @@ class Target {
   // Invocations of one workgroup, of units that are invocations.
   std::uint32_t workgroup_size() const { return std::max(1u, record_.gpu().workgroup_size()); }
 
+  // Sums of 32 bits that one invocation keeps at hand: of up to 255 registers of a GPU's invocation a quarter, so that
+  // others fit beside it.
+  std::int64_t register_values() const { return or_else(record_.gpu().register_values(), 64); }
+  // Invocations that keep the device busy: 128 units of arithmetic with eight subgroups of 32 each.
+  std::int64_t wanted_invocations() const { return or_else(record_.gpu().wanted_invocations(), 32'768); }
+  // Of an element that a cache has, in multiply-adds: an NVIDIA SM loads 32 of them in a cycle and computes 128.
+  std::int64_t load_cost() const { return or_else(record_.gpu().load_cost(), 4); }
+
   // Of one launch; 0: any number.
   std::int64_t max_units() const { return can_.max_units; }
   // Of all loops of one invocation together; 0: any number. Beyond it results are wrong or the device is lost.
@@ -98,6 +106,7 @@ class Target {
   std::string name() const;
 
  private:
+  static std::int64_t or_else(std::uint32_t said, std::int64_t unsaid) { return said > 0 ? said : unsaid; }
   static constexpr std::int64_t kLoopsOfOneKernel = 8;  // a softmax has three, attention five
 
   v1::Target record_;

@@ -273,7 +273,9 @@ spv::Id Arithmetic::divide(UOpRef node, Id a, Id b) {
     b = op(spv::OpUConvert, m_.word(needed), b);
   }
   const Id result = is_unsigned ? divide_unsigned(node, needed, a, b) : divide_signed(node, needed, a, b);
-  return needed < bits ? op(is_unsigned ? spv::OpUConvert : spv::OpSConvert, m_.word(bits), result) : result;
+  if (needed == bits) return result;
+  const bool is_positive = is_unsigned || node->bounds.min >= 0;
+  return is_positive ? op(spv::OpUConvert, m_.word(bits), result) : extend_sign(needed, bits, result);
 }
 
 // A remainder is the rest of a division, which costs the same: NVIDIA's compiler (580.159) takes (x / 3) % 3 and x % 3

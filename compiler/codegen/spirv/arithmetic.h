@@ -48,6 +48,7 @@ class Arithmetic {
 
   Id cast(ir::Scalar from, ir::Scalar to, Id v);
   Id resize(ir::Scalar from, int bits, Id v);  // an integer: sign or zeros in front
+  Id extend_sign(int has, int bits, Id v);
   Id float_to_integer(Id type, ir::Scalar to, Id v);
   Id integer_to_float(ir::Scalar from, ir::Scalar to, Id v);
   Id widen(ir::Scalar narrow, Id v);                  // to f32

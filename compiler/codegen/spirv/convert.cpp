@@ -32,13 +32,15 @@ spv::Id Arithmetic::cast(Scalar from, Scalar to, Id v) {
 spv::Id Arithmetic::resize(Scalar from, int bits, Id v) {
   const int has = ir::bit_width(from);
   if (has == bits) return v;
-  const bool extends_sign = ir::is_signed_int(from) && bits > has;
-  // Not OpSConvert: lavapipe of Mesa 22.3 then computes wrong positions from i32 (found by gather's cases).
-  if (extends_sign && bits == 64) {
-    const Id wide = op(spv::OpUConvert, m_.word(64), v), shift = u64(static_cast<std::uint64_t>(64 - has));
-    return op(spv::OpShiftRightArithmetic, m_.word(64), op(spv::OpShiftLeftLogical, m_.word(64), wide, shift), shift);
-  }
-  return op(extends_sign ? spv::OpSConvert : spv::OpUConvert, m_.word(bits), v);
+  return ir::is_signed_int(from) && bits > has ? extend_sign(has, bits, v) : op(spv::OpUConvert, m_.word(bits), v);
+}
+
+// By shifts to 64 bits, not OpSConvert: lavapipe of Mesa 22.3 compares what that gives with any constant as if the
+// constant were less (found by the positions of gathers and of transposed convolutions).
+spv::Id Arithmetic::extend_sign(int has, int bits, Id v) {
+  if (bits < 64) return op(spv::OpSConvert, m_.word(bits), v);
+  const Id wide = op(spv::OpUConvert, m_.word(64), v), shift = u64(static_cast<std::uint64_t>(64 - has));
+  return op(spv::OpShiftRightArithmetic, m_.word(64), op(spv::OpShiftLeftLogical, m_.word(64), wide, shift), shift);
 }
 
 // Truncates, saturates, NaN gives 0: SPIR-V defines no value that the integer cannot hold.

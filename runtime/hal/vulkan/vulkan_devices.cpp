@@ -1,10 +1,12 @@
 #include "runtime/hal/vulkan/vulkan_devices.h"
+#include "runtime/hal/vulkan/software_device.h"
 
 #include <algorithm>
 
 #include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "runtime/hal/vulkan/software_device.h"
 #include "runtime/hal/vulkan/vulkan_instance.h"
 
 namespace hearth::runtime {
@@ -138,6 +140,7 @@ v1::Target target_of(const Facts& facts) {
   const bool is_llvmpipe = facts.properties12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
   if (is_llvmpipe) gpu.set_max_loop_rounds(kLavapipeRounds);
   if (limits_apply(facts)) gpu.set_max_invocation_ms(kInvocationMs);
+  if (facts.basic().deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) describe_software(gpu);
   gpu.set_max_buffer_bytes(std::min(facts.properties11.maxMemoryAllocationSize, facts.properties13.maxBufferSize));
   return target;
 }

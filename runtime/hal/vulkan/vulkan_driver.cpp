@@ -4,6 +4,7 @@
 
 #include "base/kernel_abi.h"
 #include "base/status_macros.h"
+#include "runtime/hal/vulkan/software_device.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
 
 namespace hearth::runtime {
@@ -13,6 +14,7 @@ struct GpuLevel {
   std::uint32_t subgroup_size, max_workgroup_invocations, workgroup_size, shared_bytes;
   std::uint64_t max_buffer_bytes, max_loop_rounds;
   std::uint32_t max_invocation_ms;
+  bool is_software = false;
 };
 
 v1::Target vulkan_level(const char* arch, std::initializer_list<const char*> features, GpuLevel level) {
@@ -30,6 +32,7 @@ v1::Target vulkan_level(const char* arch, std::initializer_list<const char*> fea
   gpu.set_max_buffer_bytes(level.max_buffer_bytes);
   gpu.set_max_loop_rounds(level.max_loop_rounds);
   gpu.set_max_invocation_ms(level.max_invocation_ms);
+  if (level.is_software) describe_software(gpu);
   return target;
 }
 
@@ -48,7 +51,7 @@ class VulkanDriver final : public Driver {
                            "shaderRoundingModeRTEFloat32", "shaderRoundingModeRTEFloat64",
                            "shaderSignedZeroInfNanPreserveFloat32", "shaderSignedZeroInfNanPreserveFloat64",
                            "storageBuffer16BitAccess", "storageBuffer8BitAccess"},
-                          {8, 1024, 64, 32 << 10, std::uint64_t{2} << 30, 65'535, 0})},
+                          {8, 1024, 64, 32 << 10, std::uint64_t{2} << 30, 65'535, 0, /*is_software=*/true})},
             {"vulkan:minimal",
              vulkan_level("minimal", {"bufferDeviceAddress"}, {4, 256, 64, 16 << 10, 128 << 20, 0, 1000})}};
   }

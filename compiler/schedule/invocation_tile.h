@@ -1,0 +1,17 @@
+// invocation_tile: what one invocation computes of a kernel with one reduction that reuses what it reads (matrix products,
+// convolutions): a tile of results, `columns` along the axis that stores run along and `rows` along another one, whose
+// sums it keeps at hand. An element of the reduction then takes columns + rows loads for columns * rows multiply-adds
+// (V. Volkov, "Better performance at lower occupancy", GTC 2010). The tile is the one of least estimated time by the
+// target's numbers: large tiles load less, small ones keep more invocations busy.
+#pragma once
+#include <vector>
+
+#include "compiler/schedule/kernel_facts.h"
+#include "compiler/schedule/opts.h"
+
+namespace hearth::schedule {
+
+// None where a tile gains nothing.
+std::vector<Opt> tile_of_invocation(const KernelFacts& facts, const target::Target& target);
+
+}  // namespace hearth::schedule
