@@ -42,6 +42,7 @@ struct PayloadHash {
   }
   void operator()(const StageInfo& v) const { mix(h, v.id); }
   void operator()(const AccInfo& v) const { mix(h, v.id); }
+  void operator()(const BarrierInfo& v) const { mix(h, v.id); }
   void operator()(const LaneInfo& v) const { mix(h, v.lane); }
   void operator()(const WmmaInfo& v) const { mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group); }
   void operator()(const AttentionInfo& v) const {

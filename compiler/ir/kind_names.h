@@ -7,11 +7,12 @@
 namespace hearth::ir {
 
 inline constexpr const char* kBufferKinds[] = {"input", "output", "parameter", "constant", "arena", "persistent"};
-inline constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll", "lanes", "rows", "depth", "dot"};
+inline constexpr const char* kRangeKinds[] = {"loop", "reduce", "grid", "unroll",    "lanes",
+                                              "rows", "depth",  "dot",  "invocation"};
 inline constexpr const char* kReduceKinds[] = {"sum", "prod", "max", "min"};
 
 static_assert(std::size(kBufferKinds) == static_cast<int>(BufferKind::Persistent) + 1);
-static_assert(std::size(kRangeKinds) == static_cast<int>(RangeKind::Dot) + 1);
+static_assert(std::size(kRangeKinds) == static_cast<int>(RangeKind::Invocation) + 1);
 static_assert(std::size(kReduceKinds) == static_cast<int>(ReduceKind::Min) + 1);
 
 }  // namespace hearth::ir

@@ -76,6 +76,7 @@ struct PayloadText {
            (v.choice ? " choice" : "");
   }
   std::string operator()(const AccInfo& v) const { return "id=" + std::to_string(v.id); }
+  std::string operator()(const BarrierInfo& v) const { return "id=" + std::to_string(v.id); }
   std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }
   std::string operator()(const WmmaInfo& v) const {
     return "m=" + std::to_string(v.m) + " n=" + std::to_string(v.n) + " k=" + std::to_string(v.k) +

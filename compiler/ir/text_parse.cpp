@@ -202,6 +202,12 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
+    case Op::Barrier: {
+      BarrierInfo v;
+      bool ok = f.number("id", v.id);
+      out = v;
+      return ok;
+    }
     case Op::Extract: {
       LaneInfo v;
       bool ok = f.number("lane", v.lane);

@@ -95,7 +95,8 @@ struct ParamInfo {
   bool operator==(const ParamInfo&) const = default;
 };
 
-// Memory that a kernel writes before it reads; gone when the loops whose values are the sources go on.
+// Memory that a kernel writes before it reads; gone when the loops whose values are the sources go on. One that has an
+// Invocation among them is that invocation's own, another one its workgroup's together.
 struct AllocationInfo {
   std::uint32_t id = 0;       // unique within a kernel
   std::int64_t elements = 0;  // of the dtype
@@ -111,12 +112,13 @@ enum class RangeKind : std::uint8_t {
   Unroll,  // fully unrolled by the expand pass
   Lanes,   // becomes vector lanes in the expand pass
   // What one wmma works on, made in the expand pass; its columns are Lanes.
-  Rows,   // an output axis
-  Depth,  // reduced: groups that it sums
-  Dot,    // reduced: neighbours whose dot product is one element of its sum
+  Rows,        // an output axis
+  Depth,       // reduced: groups that it sums
+  Dot,         // reduced: neighbours whose dot product is one element of its sum
+  Invocation,  // one of a workgroup: its number there. No loop, and never ends; its size is the workgroup's
 };
 
-// Whether the loop is one in the final code; the others are gone after the expand pass.
+// Whether the loop is one in the final code; the others, but for Invocation, are gone after the expand pass.
 constexpr bool is_loop(RangeKind kind) {
   switch (kind) {
     case RangeKind::Loop:
@@ -128,6 +130,7 @@ constexpr bool is_loop(RangeKind kind) {
     case RangeKind::Rows:
     case RangeKind::Depth:
     case RangeKind::Dot:
+    case RangeKind::Invocation:
       return false;
   }
   return false;
@@ -162,6 +165,11 @@ struct StageInfo {
 struct AccInfo {
   std::uint32_t id = 0;
   bool operator==(const AccInfo&) const = default;
+};
+
+struct BarrierInfo {
+  std::uint32_t id = 0;  // unique within a kernel
+  bool operator==(const BarrierInfo&) const = default;
 };
 
 struct LaneInfo {
@@ -212,7 +220,7 @@ struct KernelInfo {
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, AllocationInfo, RangeInfo,
                              Axes, ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo,
-                             LoopInfo, ScatterInfo, KernelInfo>;
+                             LoopInfo, ScatterInfo, BarrierInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

@@ -61,6 +61,7 @@ bool op_allowed(Level level, Op op) {
 bool range_allowed(Level level, ir::RangeKind kind) {
   if (kind == ir::RangeKind::Loop || kind == ir::RangeKind::Reduce) return true;
   if (kind == ir::RangeKind::Grid) return level >= Level::Kernel;
+  if (kind == ir::RangeKind::Invocation) return level >= Level::Scheduled;
   return level == Level::Scheduled || level == Level::Kernel;
 }
 
@@ -137,8 +138,33 @@ absl::Status check(Level level, std::string_view pass, UOpRef root) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// What invocations of a workgroup have different values of, as far as the lines so far say.
+class Divergence {
+ public:
+  void see(UOpRef x, std::span<const UOpRef> open) {
+    bool differs = ir::is_range(x, ir::RangeKind::Invocation) ||
+                   (x->is(Op::Load) && x->source(0)->source(0)->is(Op::Allocate)) ||
+                   std::ranges::any_of(x->sources, [&](UOpRef source) { return of(source); });
+    if (x->is(Op::AccUpdate) && (differs || std::ranges::any_of(open, [&](UOpRef loop) { return is_loop_of(loop); })))
+      differs_.insert(x->source(0));
+    if (differs) differs_.insert(x);
+  }
+  bool of(UOpRef x) const { return differs_.contains(x); }
+  // Whether they run it differently often.
+  bool is_loop_of(UOpRef loop) const { return of(loop->source(0)); }
+
+ private:
+  std::unordered_set<UOpRef> differs_;
+};
+
+}  // namespace
+
 absl::Status check_linear(const LinearKernel& kernel) {
   std::unordered_set<UOpRef> defined;
+  Divergence divergence;
+  UOpRef invocation = nullptr;
   std::vector<UOpRef> open;
   std::unordered_map<UOpRef, std::vector<UOpRef>> scope;  // loops open where the node was defined
   for (UOpRef x : kernel.body) {
@@ -158,7 +184,15 @@ absl::Status check_linear(const LinearKernel& kernel) {
       if (open.empty() || open.back() != x->source(0)) return fail("closes a loop that is not the innermost");
       open.pop_back();
     }
-    if (x->is(Op::Range)) open.push_back(x);
+    if (ir::is_range(x, ir::RangeKind::Invocation)) {
+      if (invocation || !x->source(0)->is_const()) return fail("is a second workgroup, or one of any size");
+      invocation = x;
+    } else if (x->is(Op::Range)) {
+      open.push_back(x);
+    }
+    divergence.see(x, open);
+    if (x->is(Op::Barrier) && std::ranges::any_of(open, [&](UOpRef loop) { return divergence.is_loop_of(loop); }))
+      return fail("stands in a loop that invocations of a workgroup run differently often");
     scope[x] = open;
     if (is_index(x->dtype)) return fail("has dtype index");
     if (ir::is_transcendental(x->op)) return fail("should have been decomposed");

@@ -61,6 +61,7 @@ struct ComparePayload {
     return three_way(std::tuple(a.id, a.forced, a.kept, a.choice), std::tuple(b.id, b.forced, b.kept, b.choice));
   }
   int operator()(const ir::AccInfo& a) const { return three_way(a.id, same<ir::AccInfo>().id); }
+  int operator()(const ir::BarrierInfo& a) const { return three_way(a.id, same<ir::BarrierInfo>().id); }
   int operator()(const ir::LaneInfo& a) const { return three_way(a.lane, same<ir::LaneInfo>().lane); }
   int operator()(const ir::WmmaInfo& a) const {
     const auto& b = same<ir::WmmaInfo>();

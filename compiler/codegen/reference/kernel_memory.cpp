@@ -40,8 +40,9 @@ absl::StatusOr<HostTensor*> KernelMemory::buffer_of(ir::UOpRef param, const Inst
 }
 
 absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Instance& instance, ir::DType dtype,
-                                                    const Value& indices, std::size_t lane, const char* verb,
+                                                    const Value& indices, std::size_t lane, bool is_store,
                                                     ir::UOpRef where) {
+  const char* const verb = is_store ? "store" : "load";
   HEARTH_ASSIGN_OR_RETURN(HostTensor * found, buffer_of(param, instance));
   HostTensor& buffer = *found;
   const auto name = [param] {
@@ -59,7 +60,9 @@ absl::StatusOr<std::uint8_t*> KernelMemory::address(ir::UOpRef param, const Inst
     return absl::OutOfRangeError(absl::StrCat("reference: ", verb, " of element ", index, " of ", name(), " with ",
                                               size, " elements: ", ir::describe(where, 6)));
   }
-  return buffer.bytes.data() + index * width;
+  std::uint8_t* const at = buffer.bytes.data() + index * width;
+  if (observer_ != nullptr) HEARTH_RETURN_IF_ERROR(observer_->touch({param, at, index, is_store, where}));
+  return at;
 }
 
 absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, const Value& indices, const Value& gate,
@@ -72,7 +75,8 @@ absl::StatusOr<Value> KernelMemory::load(ir::UOpRef param, ir::DType dtype, cons
       result[lane] = lane_of(alternative, lane);
       continue;
     }
-    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at, address(param, instance, dtype, indices, lane, "load", where));
+    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at,
+                            address(param, instance, dtype, indices, lane, /*is_store=*/false, where));
     result[lane] = read_element(dtype.scalar, at);
   }
   return result;
@@ -83,7 +87,7 @@ absl::Status KernelMemory::store(ir::UOpRef param, ir::DType dtype, const Value&
   if (!fits(indices, value.size()) || !fits(gate, value.size())) return wrong_lanes_in(where);
   for (std::size_t lane = 0; lane < value.size(); ++lane) {
     if (lane_of(gate, lane).i == 0) continue;
-    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at, address(param, instance, dtype, indices, lane, "store", where));
+    HEARTH_ASSIGN_OR_RETURN(std::uint8_t* at, address(param, instance, dtype, indices, lane, /*is_store=*/true, where));
     write_element(dtype.scalar, value[lane], at);
   }
   return absl::OkStatus();

@@ -27,14 +27,30 @@ struct GridPart {
 struct KernelRun {
   std::span<HostTensor> buffers;       // by ParamInfo.slot; stores write here
   std::span<const std::int64_t> vars;  // by VarInfo.slot
-  std::optional<GridPart> grid;        // absent: the whole grid
+  std::optional<GridPart> grid = {};   // absent: the whole grid
+};
+
+// An element that a kernel loads or stores.
+struct TouchedElement {
+  ir::UOpRef memory = nullptr;  // param or allocation
+  const std::uint8_t* address = nullptr;
+  std::int64_t index = 0;
+  bool is_store = false;
+  ir::UOpRef where = nullptr;  // the access
+};
+
+class AccessObserver {
+ public:
+  virtual ~AccessObserver() = default;
+  virtual absl::Status touch(const TouchedElement& element) = 0;
 };
 
 class KernelMemory {
  public:
   using Instance = std::vector<std::int64_t>;
 
-  explicit KernelMemory(const KernelRun& run) : run_(run) {}
+  // `observer`, which may be null, outlives it, and sees every access before it is made.
+  explicit KernelMemory(const KernelRun& run, AccessObserver* observer = nullptr) : run_(run), observer_(observer) {}
 
   // `lanes` elements: from `indices[0]` on if there is one index, else one an index. A lane whose gate is false takes
   // its lane of `alternative`. `gate` and `alternative` have one or `lanes` elements. `where` is for messages.
@@ -48,10 +64,11 @@ class KernelMemory {
  private:
   // The address of the element of one lane.
   absl::StatusOr<std::uint8_t*> address(ir::UOpRef param, const Instance& instance, ir::DType dtype,
-                                        const Value& indices, std::size_t lane, const char* verb, ir::UOpRef where);
+                                        const Value& indices, std::size_t lane, bool is_store, ir::UOpRef where);
   absl::StatusOr<HostTensor*> buffer_of(ir::UOpRef param, const Instance& instance);
 
   const KernelRun& run_;
+  AccessObserver* const observer_;
   std::map<std::pair<ir::UOpRef, Instance>, HostTensor> allocations_;  // looked up, never iterated
 };
 

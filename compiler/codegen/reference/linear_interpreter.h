@@ -1,8 +1,7 @@
 // Interpreter of linear kernel bodies (the form in compiler/passes/lowered/linearize.h): what generated code must do.
 //
-// Executes the list in order with a program counter. An accumulator rounds to its dtype at every update, as the
-// generated code does. Errors: a value used before it is computed or outside its loop, an access outside its buffer,
-// loops that are not nested, an op that the form does not allow. Not thread-safe.
+// Errors: those of linear_machine.h. A workgroup has one invocation here; workgroup_interpreter.h runs several. Not
+// thread-safe.
 //
 //   absl::Status status = interpret_linear(kernel.body, {buffers, vars, GridPart{0, 4}});
 #pragma once

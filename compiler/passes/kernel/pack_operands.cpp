@@ -96,6 +96,9 @@ class Packer {
       case RangeKind::Dot:
         group = 6;
         break;
+      case RangeKind::Invocation:
+        group = 7;
+        break;
     }
     ranks_.emplace(range, Rank{group, position, info.axis});
   }

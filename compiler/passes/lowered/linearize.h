@@ -11,6 +11,9 @@
 //   store(index(param, i, gate), value)
 //                       likewise; no ranges among its sources any more; one whose position was read from memory stands
 //                       behind all stores to that param whose position was not
+//   range (invocation)  no loop, and has no end: the invocation's number in its workgroup, 0 .. size-1, size constant;
+//                       one a kernel. Then the grid's values are workgroups
+//   barrier             in no loop that invocations of a workgroup run differently often
 //   everything else     elementwise ALU on scalars or on vectors of equal lane counts; stack, broadcast, extract,
 //                       horizontal, wmma
 // No index dtype, no exp/log/sin/cos/tanh/erf/pow/sigmoid, no tensor-level op is left (earlier passes lowered them).
