@@ -1,4 +1,6 @@
 // Loads and stores of Emitter, and the memory that they go to.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/kernel_abi.h"
 #include "base/status_macros.h"
@@ -18,14 +20,31 @@ absl::Status Emitter::declare_param(UOpRef node) {
   return absl::OkStatus();
 }
 
-// Private to the invocation.
+// Of the workgroup, unless it belongs to one invocation.
+bool Emitter::is_shared(UOpRef allocation) const {
+  return workgroup_ && std::ranges::find(allocation->sources, workgroup_) == allocation->sources.end();
+}
+
+// What invocations stored in shared memory before, all see behind it.
+void Emitter::barrier() {
+  b_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup,
+                          static_cast<spv::MemorySemanticsMask>(spv::MemorySemanticsAcquireReleaseMask |
+                                                                spv::MemorySemanticsWorkgroupMemoryMask));
+}
+
 absl::Status Emitter::declare_allocation(UOpRef node) {
   const auto& info = node->as<ir::AllocationInfo>();
   const Id elements = m_.integer(32, static_cast<std::uint64_t>(info.elements));
   const Id type = b_.makeArrayType(m_.value_type(node->dtype.scalar), elements, 0);
   auto& [memory, has_type] = allocated_memory_[info.memory];
   if (memory == spv::NoResult) {
-    memory = variable(type, absl::StrCat("allocation", info.memory));
+    const std::string name = absl::StrCat("allocation", info.memory);
+    if (is_shared(node)) {
+      memory = b_.createVariable(spv::NoPrecision, spv::StorageClassWorkgroup, type, name.c_str());
+      entry_->addIdOperand(memory);
+    } else {
+      memory = variable(type, name);
+    }
     has_type = type;
   }
   if (has_type != type) return malformed(node, "shares the memory of an allocation of another type");
@@ -45,6 +64,7 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
   Access access;
   access.element = memory->dtype.scalar;
   access.is_allocation = memory->is(Op::Allocate);
+  access.is_shared = access.is_allocation && is_shared(memory);
   if (index->sources.size() == 3) {
     UOpRef gate = index->source(2);
     if (!ir::is_bool(gate->dtype)) return malformed(index, "the gate must be bool");
@@ -54,7 +74,8 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
     }
   }
   if (access.is_allocation) {
-    const Id type = b_.makePointer(spv::StorageClassFunction, m_.value_type(access.element));
+    const spv::StorageClass storage = access.is_shared ? spv::StorageClassWorkgroup : spv::StorageClassFunction;
+    const Id type = b_.makePointer(storage, m_.value_type(access.element));
     const Id place = b_.createUnaryOp(spv::OpUConvert, m_.word(32), *position);
     access.pointer = b_.createOp(spv::OpAccessChain, type, {*base, place});
     return access;

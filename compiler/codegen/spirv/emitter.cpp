@@ -14,7 +14,12 @@ using ir::Scalar;
 using ir::UOpRef;
 
 Emitter::Emitter(const passes::LinearKernel& kernel, const target::Target& target)
-    : kernel_(kernel), workgroup_size_(target.workgroup_size()), m_(target), b_(m_.builder()), arithmetic_(m_) {}
+    : kernel_(kernel),
+      workgroup_(passes::workgroup_of(kernel)),
+      workgroup_size_(workgroup_ ? static_cast<std::uint32_t>(workgroup_->bounds.max + 1) : target.workgroup_size()),
+      m_(target),
+      b_(m_.builder()),
+      arithmetic_(m_) {}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -27,10 +32,10 @@ bool Emitter::has_grid() const {
 absl::StatusOr<std::vector<std::uint32_t>> Emitter::run() {
   if (kernel_.symbol.empty()) return absl::InternalError("codegen: a kernel without a symbol");
   prologue();
-  // A launch of no units does nothing, and where no loop is divided one invocation does all.
+  // A launch of no units does nothing, and where no loop is divided one invocation or workgroup does all.
   Id works = b_.createBinOp(spv::OpSGreaterThan, m_.boolean(), units_, m_.integer(64, 0));
   if (!has_grid()) {
-    const Id is_first = b_.createBinOp(spv::OpIEqual, m_.boolean(), invocation_, m_.integer(64, 0));
+    const Id is_first = b_.createBinOp(spv::OpIEqual, m_.boolean(), first_unit_, m_.integer(64, 0));
     works = b_.createBinOp(spv::OpLogicalAnd, m_.boolean(), works, is_first);
     in_grid_ = true;
   }
@@ -62,12 +67,12 @@ void Emitter::prologue() {
   b_.addMemberDecoration(push_type, 0, spv::DecorationOffset, 0);
   b_.addDecoration(push_type, spv::DecorationBlock);
   const Id push = b_.createVariable(spv::NoPrecision, spv::StorageClassPushConstant, push_type, "launch");
-  spv::Instruction* entry = b_.addEntryPoint(spv::ExecutionModelGLCompute, function_, "main");
-  entry->addIdOperand(push);
+  entry_ = b_.addEntryPoint(spv::ExecutionModelGLCompute, function_, "main");
+  entry_->addIdOperand(push);
   const auto builtin = [&](spv::BuiltIn what, const char* name) {
     const Id input = b_.createVariable(spv::NoPrecision, spv::StorageClassInput, u32x3, name);
     b_.addDecoration(input, spv::DecorationBuiltIn, what);
-    entry->addIdOperand(input);
+    entry_->addIdOperand(input);
     const Id x = b_.createCompositeExtract(b_.createLoad(input, spv::NoPrecision), u32, 0);
     return b_.createUnaryOp(spv::OpUConvert, u64, x);
   };
@@ -89,9 +94,15 @@ void Emitter::prologue() {
       b_.addExecutionMode(function_, spv::ExecutionModeDenormPreserve, width);
     }
   }
-  invocation_ = builtin(spv::BuiltInGlobalInvocationId, "invocation");
-  invocations_ = b_.createBinOp(spv::OpIMul, u64, builtin(spv::BuiltInNumWorkgroups, "workgroups"),
-                                m_.integer(64, workgroup_size_));
+  const Id workgroups = builtin(spv::BuiltInNumWorkgroups, "workgroups");
+  if (workgroup_) {
+    local_ = builtin(spv::BuiltInLocalInvocationId, "local");
+    first_unit_ = builtin(spv::BuiltInWorkgroupId, "workgroup");
+    unit_step_ = workgroups;
+  } else {
+    first_unit_ = builtin(spv::BuiltInGlobalInvocationId, "invocation");
+    unit_step_ = b_.createBinOp(spv::OpIMul, u64, workgroups, m_.integer(64, workgroup_size_));
+  }
   // Not createAccessChain, which reads a state of the builder's own.
   const Id place =
       b_.createOp(spv::OpAccessChain, b_.makePointer(spv::StorageClassPushConstant, u64), {push, m_.integer(32, 0)});
@@ -129,6 +140,10 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Index:
       return absl::OkStatus();
     case Op::Sink:
+      values_[node] = spv::NoResult;
+      return absl::OkStatus();
+    case Op::Barrier:
+      barrier();
       values_[node] = spv::NoResult;
       return absl::OkStatus();
     case Op::Param:
@@ -185,6 +200,10 @@ absl::Status Emitter::compute(UOpRef node) {
 // for (i = begin; i < end; i += step), tested in front, so that a range may be empty.
 absl::Status Emitter::open_range(UOpRef node) {
   const auto& info = node->as<ir::RangeInfo>();
+  if (node == workgroup_) {
+    values_[node] = local_;
+    return absl::OkStatus();
+  }
   if (info.kind != ir::RangeKind::Loop && info.kind != ir::RangeKind::Reduce && info.kind != ir::RangeKind::Grid)
     return malformed(node, "this range is gone after the expand pass");
   HEARTH_ASSIGN_OR_RETURN(const Id size, value(node->source(0)));
@@ -193,7 +212,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   in_grid_ |= is_grid;
   const Id u64 = m_.word(64);
   const Id counter = variable(u64, absl::StrCat("axis", info.axis));
-  b_.createStore(is_grid ? invocation_ : m_.integer(64, 0), counter);
+  b_.createStore(is_grid ? first_unit_ : m_.integer(64, 0), counter);
   spv::Builder::LoopBlocks& blocks = b_.makeNewLoop();
   b_.createBranch(&blocks.head);
   b_.setBuildPoint(&blocks.head);
@@ -206,7 +225,7 @@ absl::Status Emitter::open_range(UOpRef node) {
   b_.createConditionalBranch(goes_on, &blocks.body, &blocks.merge);
   b_.setBuildPoint(&blocks.body);
   values_[node] = now;
-  loops_.push_back({node, &blocks, counter, is_grid ? invocations_ : m_.integer(64, 1)});
+  loops_.push_back({node, &blocks, counter, is_grid ? unit_step_ : m_.integer(64, 1)});
   return absl::OkStatus();
 }
 
@@ -214,6 +233,8 @@ absl::Status Emitter::close_range(UOpRef node) {
   if (loops_.empty() || loops_.back().range != node->source(0)) return malformed(node, "loops do not nest");
   const Loop loop = loops_.back();
   loops_.pop_back();
+  // The next unit's shared memory is this one's.
+  if (workgroup_ && ir::is_range(loop.range, ir::RangeKind::Grid)) barrier();
   b_.createBranch(&loop.blocks->continue_target);
   b_.setBuildPoint(&loop.blocks->continue_target);
   const Id now = b_.createLoad(loop.counter, spv::NoPrecision);

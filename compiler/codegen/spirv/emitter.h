@@ -1,5 +1,5 @@
-// Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (base/kernel_abi.h): each invocation takes
-// units of the launch, from its own number on, in steps of all invocations. INTERNAL names the node of a malformed
+// Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (base/kernel_abi.h): each invocation, or where
+// the body says so each workgroup, takes units of the launch, from its own number on, in steps of all of them. INTERNAL names the node of a malformed
 // body, UNIMPLEMENTED the feature that a node needs and the target lacks.
 //
 //   absl::StatusOr<std::vector<std::uint32_t>> words = Emitter(kernel, target).run();
@@ -34,7 +34,7 @@ class Emitter {
     Id pointer = spv::NoResult;
     Id gate = spv::NoResult;  // none: always
     ir::Scalar element = ir::Scalar::Void;
-    bool is_allocation = false;
+    bool is_allocation = false, is_shared = false;
   };
 
   void prologue();
@@ -42,6 +42,8 @@ class Emitter {
   absl::Status emit(ir::UOpRef node);
   absl::Status declare_param(ir::UOpRef node);
   absl::Status declare_allocation(ir::UOpRef node);
+  bool is_shared(ir::UOpRef allocation) const;
+  void barrier();
   absl::Status open_range(ir::UOpRef node);
   absl::Status close_range(ir::UOpRef node);
   absl::Status accumulate(ir::UOpRef node);
@@ -58,12 +60,15 @@ class Emitter {
   absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
 
   const passes::LinearKernel& kernel_;
+  const ir::UOpRef workgroup_;  // its Invocation range; null: units are invocations
   const std::uint32_t workgroup_size_;
   Module m_;
   spv::Builder& b_;
   Arithmetic arithmetic_;
   spv::Function* function_ = nullptr;
-  Id row_ = spv::NoResult, units_ = spv::NoResult, invocation_ = spv::NoResult, invocations_ = spv::NoResult;
+  spv::Instruction* entry_ = nullptr;
+  Id row_ = spv::NoResult, units_ = spv::NoResult, local_ = spv::NoResult;
+  Id first_unit_ = spv::NoResult, unit_step_ = spv::NoResult;
   std::unordered_map<ir::UOpRef, Id> values_;  // NoResult: a node without a value; of params their addresses
   std::unordered_map<std::uint32_t, std::pair<Id, Id>>
       allocated_memory_;  // by AllocationInfo::memory: variable, its type

@@ -33,6 +33,14 @@ struct LinearKernel {
   int num_vars = 0;
 };
 
+// The number of an invocation in its workgroup, whose size it has; null: units are invocations.
+inline ir::UOpRef workgroup_of(const LinearKernel& kernel) {
+  for (ir::UOpRef x : kernel.body) {
+    if (ir::is_range(x, ir::RangeKind::Invocation)) return x;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, ir::UOpRef kernel);
 
 }  // namespace hearth::passes
