@@ -32,8 +32,17 @@
 extern "C" {
 #endif
 typedef void (*hearth_kernel_fn)(void* const* buffers, const int64_t* vars, int64_t grid_begin, int64_t grid_end);
-// A GPU kernel compiled for this host's processor, to be run where no such GPU is: one invocation of it a call.
-typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t invocation, int64_t invocations);
+// A GPU kernel compiled for this host's processor, to be run where no such GPU is: one invocation of it a call. It takes
+// units from `first` on, in steps of `step`: those of all invocations, or where a workgroup computes a unit together those
+// of all workgroups; then the library has a symbol of the kernel's name and HEARTH_SIMT_SHARED_BYTES, an int64_t, and the
+// kernel calls barrier() where it waits for the others of its workgroup, with a number of its own for each such place.
+typedef struct hearth_simt_workgroup {
+  int64_t invocation; /* of the workgroup */
+  void* shared;       /* aligned to 64 bytes */
+  void (*barrier)(const struct hearth_simt_workgroup* workgroup, int64_t place);
+} hearth_simt_workgroup;
+typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t first, int64_t step, const hearth_simt_workgroup* workgroup);
+#define HEARTH_SIMT_SHARED_BYTES "_shared_bytes"
 #ifdef __cplusplus
 }
 #endif

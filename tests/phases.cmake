@@ -15,7 +15,7 @@ set(HEARTH_TEST_PHASES
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.
-  "(integration|models|onnx|ops|sdk|shared_weights)_(cuda|hip)_test|runtime_hip_test" release
+  "(integration|models|onnx|ops|sdk|shared_weights|workgroup)_(cuda|hip)_test|runtime_hip_test" release
   # As installed, and what other compilers do.
   "(install|packages|static_archive|ck_real|dispatcher_rewriter_compile)_test|libhearth_links_no_compiler" release
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test|python_.*" release

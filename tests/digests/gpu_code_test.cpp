@@ -16,11 +16,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/codegen/generator.h"
 #include "compiler/compile.h"
 #include "runtime/devices/named_target.h"
 #include "tests/digests/digest_cases.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/skip.h"
+#include "tests/support/workgroup_kernels.h"
 
 namespace hearth::digests {
 namespace {
@@ -187,6 +189,44 @@ TEST_CASE("code objects of AMD GPUs have a kernel of their wave size, with hardl
   CHECK(static_cast<std::size_t>(symbols) == 2 * kernels.size());
   std::printf("%s: %zu kernels, of which one spills %d vector and one %d scalar registers\n", name.c_str(),
               kernels.size(), vectors, scalars);
+}
+
+TEST_CASE("a kernel of workgroups has its barriers, shared memory and size in the code for every GPU") {
+  constexpr int kWidth = 256;
+  v1::CompileOptions options;
+  options.set_opt_level(2);
+  const std::string ptxas = find_ptxas();
+  const Folder folder;
+  for (const char* name : {"cuda:sm_70", "cuda:sm_80", "cuda:sm_90a", "hip:gfx90a", "hip:gfx942", "hip:gfx1100",
+                           "hip:gfx1201", "hip:gfx11-generic"}) {
+    INFO(name);
+    const target::Target target(*runtime::named_target(name));
+    const auto kernel = test::parsed(test::tree_sum(kWidth, 3));
+    const absl::StatusOr<v1::Artifact> made = codegen::generator_for(target).compile(
+        {.symbol = "sums", .body = kernel->body, .num_buffers = 2, .num_vars = 0}, target, options);
+    INFO(made.status().message());
+    REQUIRE(made.ok());
+    if (target.device() == "cuda") {
+      INFO(made->data());
+      CHECK(absl::StrContains(made->data(), "bar.sync"));
+      CHECK(absl::StrContains(made->data(), ".shared .align 16 .b8"));
+      CHECK(absl::StrContains(made->data(), absl::StrCat(".reqntid ", kWidth, ", 1, 1")));
+      if (ptxas.empty() || std::string(name) == "cuda:sm_70") continue;
+      const Ran ran = run(absl::StrCat(ptxas, " -v -arch=", target.record().arch(), " ",
+                                       folder.write("sums.ptx", made->data()), " -o /dev/null"));
+      INFO(ran.text);
+      CHECK(ran.code == 0);
+      CHECK(absl::StrContains(ran.text, absl::StrCat(4 * kWidth, " bytes smem")));
+      CHECK(spilling(ran.text) == "");
+      continue;
+    }
+    const Ran ran = run(absl::StrCat(HEARTH_READELF, " --notes ", folder.write("sums.hsaco", made->data())));
+    INFO(ran.text);
+    CHECK(absl::StrContains(ran.text, absl::StrCat(".group_segment_fixed_size: ", 4 * kWidth)));
+    CHECK(absl::StrContains(ran.text, absl::StrCat(".max_flat_workgroup_size: ", kWidth)));
+    CHECK(absl::StrContains(ran.text, ".private_segment_fixed_size: 0"));
+  }
+  if (ptxas.empty()) SKIP_CASE("there is no ptxas");
 }
 
 }  // namespace hearth::digests

@@ -7,17 +7,21 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <random>
+#include <string>
 
 #include "tests/stand_in/control.h"
 #include "tests/stand_in/faults.h"
 #include "tests/stand_in/objects.h"
+#include "tests/stand_in/workgroup.h"
 
 namespace hearth::stand_in {
 namespace {
 
 // Invocations of a launch that are called: a kernel's take their units in turns, so that any number is right.
 constexpr std::int64_t kMaxInvocations = 251;  // a prime: of no grid a divisor
+constexpr std::int64_t kMaxWorkgroups = 7;     // likewise
 
 std::mt19937_64& random() {
   static std::mt19937_64& engine = *new std::mt19937_64(1);
@@ -75,16 +79,26 @@ int run_launch(const Function& function, const Dimensions& dimensions, const std
   check_range("a launch that runs, its row", row, sizeof *row);
   const std::int64_t all = static_cast<std::int64_t>(dimensions.groups[0]) * dimensions.invocations[0],
                      count = std::min(all, kMaxInvocations);
+  if (function.shared_bytes != nullptr) {
+    const std::int64_t groups = std::min<std::int64_t>(dimensions.groups[0], kMaxWorkgroups);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(groups));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::shuffle(order, random());
+    for (const std::int64_t group : order)
+      run_workgroup({function.code, row, group, groups, dimensions.invocations[0], *function.shared_bytes}, random());
+    return kSuccess;
+  }
+  const auto run = [&](std::int64_t i) { function.code(row, i, count, nullptr); };
   switch (random()() % 3) {
     case 0:
-      for (std::int64_t i = 0; i < count; ++i) function.code(row, i, count);
+      for (std::int64_t i = 0; i < count; ++i) run(i);
       break;
     case 1:
-      for (std::int64_t i = count; i-- > 0;) function.code(row, i, count);
+      for (std::int64_t i = count; i-- > 0;) run(i);
       break;
     default:
       for (const std::int64_t first : {1, 0}) {
-        for (std::int64_t i = first; i < count; i += 2) function.code(row, i, count);
+        for (std::int64_t i = first; i < count; i += 2) run(i);
       }
   }
   return kSuccess;
@@ -128,6 +142,8 @@ int module_function(void** function, void* module, const char* name) {
   auto made = std::make_unique<Function>();
   made->code = reinterpret_cast<hearth_simt_fn>(dlsym(from.library, name));
   if (made->code == nullptr) return kNotFound;
+  const std::string shared = std::string(name) + HEARTH_SIMT_SHARED_BYTES;
+  made->shared_bytes = static_cast<const std::int64_t*>(dlsym(from.library, shared.c_str()));
   *function = add(std::move(made));
   from.functions.push_back(*function);
   return kSuccess;

@@ -38,6 +38,7 @@ struct Event : Object {
 
 struct Function : Object {
   hearth_simt_fn code = nullptr;
+  const std::int64_t* shared_bytes = nullptr;  // of a workgroup; null: units are invocations
 };
 
 struct Module : Object {

@@ -29,19 +29,28 @@ bool depends_on(UOpRef value, UOpRef loop) {
 
 }  // namespace
 
-// On the stack, so that every thread has its own; small enough for any stack (passes/kernel/materialize_row_values).
+// On the stack, so that every thread has its own; small enough for any stack (passes/kernel/materialize_row_values). Of
+// a workgroup together, unless it belongs to one invocation.
 absl::Status Emitter::declare_allocation(UOpRef node) {
   const auto& info = node->as<ir::AllocationInfo>();
   const auto elements = static_cast<std::uint64_t>(info.elements);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::Type* type = llvm::ArrayType::get(arithmetic_.memory_type(node->dtype.element()), elements);
-  llvm::AllocaInst*& memory = allocated_memory_[info.memory];
+  auto& [memory, has_type] = allocated_memory_[info.memory];
   if (memory == nullptr) {
-    memory = at_entry.CreateAlloca(type, nullptr, absl::StrCat("allocation", info.memory));
-    memory->setAlignment(llvm::Align(64));
+    const std::string name = absl::StrCat("allocation", info.memory);
+    const bool is_shared = workgroup_ && std::ranges::find(node->sources, workgroup_) == node->sources.end();
+    if (is_shared) {
+      memory = hooks_->shared_memory(type, name);
+    } else {
+      llvm::AllocaInst* own = at_entry.CreateAlloca(type, nullptr, name);
+      own->setAlignment(llvm::Align(64));
+      memory = own;
+    }
+    has_type = type;
   }
-  if (memory->getAllocatedType() != type) return malformed(node, "shares the memory of an allocation of another type");
+  if (has_type != type) return malformed(node, "shares the memory of an allocation of another type");
   Slot& slot = allocations_[node];
   slot.pointer = memory;
   slot.element = node->dtype.element();

@@ -118,6 +118,10 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Sink:
       values_[node] = nullptr;
       return absl::OkStatus();
+    case Op::Barrier:
+      hooks_->barrier(node->as<ir::BarrierInfo>().id);
+      values_[node] = nullptr;
+      return absl::OkStatus();
     case Op::Var: {
       const auto& var = node->as<ir::VarInfo>();
       if (static_cast<int>(var.slot) >= kernel_.num_vars) {
@@ -214,6 +218,11 @@ absl::Status Emitter::open_range(UOpRef node) {
   if (info.kind == ir::RangeKind::Unroll || info.kind == ir::RangeKind::Lanes) {
     return malformed(node, "unroll and lanes ranges are gone after the expand pass");
   }
+  if (node == workgroup_) {
+    values_[node] = hooks_->local_invocation();
+    if (values_[node] == nullptr) return malformed(node, "this target's units are no workgroups");
+    return absl::OkStatus();
+  }
   HEARTH_ASSIGN_OR_RETURN(Value * size, value(node->source(0)));
   UnitHooks::Grid steps = {b_.getInt64(0), size, b_.getInt64(1)};
   if (info.kind == ir::RangeKind::Grid) {
@@ -272,6 +281,8 @@ absl::Status Emitter::close_range(UOpRef node) {
   }
   Loop loop = loops_.back();
   loops_.pop_back();
+  // The next unit's shared memory is this one's.
+  if (workgroup_ && is_range(loop.range, ir::RangeKind::Grid)) hooks_->barrier(UnitHooks::kBetweenUnits);
   Value* next = b_.CreateAdd(loop.counter, loop.step, absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
   loop.counter->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateBr(loop.header);

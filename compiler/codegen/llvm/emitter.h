@@ -94,6 +94,7 @@ class Emitter {
   absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
 
   const passes::LinearKernel& kernel_;
+  const ir::UOpRef workgroup_ = passes::workgroup_of(kernel_);  // null: units are threads' shares, or invocations
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   const Options options_;
@@ -102,7 +103,8 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   std::vector<Slot> slots_;
   std::unordered_map<ir::UOpRef, Slot> allocations_;
-  std::unordered_map<std::uint32_t, llvm::AllocaInst*> allocated_memory_;  // by AllocationInfo::memory
+  std::unordered_map<std::uint32_t, std::pair<llvm::Value*, llvm::Type*>>
+      allocated_memory_;  // by AllocationInfo::memory
   std::vector<Loop> loops_;
   std::unordered_set<ir::UOpRef> only_summed_;     // wmmas whose only users add them to accumulators
   std::unordered_set<ir::UOpRef> only_splat_;      // scalar loads whose only users make vectors of them

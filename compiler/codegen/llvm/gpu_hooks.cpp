@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/gpu_hooks.h"
 
+#include <cstddef>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -12,22 +13,28 @@
 namespace hearth::codegen {
 namespace {
 
-constexpr unsigned kGlobal = 1;  // address space of device memory, of NVPTX and AMDGPU
+// Address spaces of NVPTX and AMDGPU: device memory, and a workgroup's.
+constexpr unsigned kGlobal = 1, kShared = 3;
 
 class GpuHooks : public UnitHooks {
  public:
   GpuHooks(const passes::LinearKernel& kernel, llvm::Module& module, llvm::IRBuilder<>& builder, unsigned space)
-      : module_(module), b_(builder), num_buffers_(static_cast<unsigned>(kernel.num_buffers)), space_(space) {}
+      : kernel_(kernel),
+        module_(module),
+        b_(builder),
+        num_buffers_(static_cast<unsigned>(kernel.num_buffers)),
+        space_(space) {}
 
   llvm::Function* declare(const std::string& name) override {
     std::vector<llvm::Type*> arguments = {b_.getPtrTy(space_)};
-    for (unsigned i = 0; i < more_arguments(); ++i) arguments.push_back(b_.getInt64Ty());
+    if (is_simt()) arguments.insert(arguments.end(), {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()});
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), arguments, false);
     function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
     add_kernel_attributes(*function_);
     function_->getArg(0)->setName("row");
     add_row_attributes(*function_, 0);
     make_kernel(*function_);
+    if (passes::workgroup_of(kernel_)) function_->removeFnAttr(llvm::Attribute::NoSync);
     b_.SetInsertPoint(llvm::BasicBlock::Create(module_.getContext(), "entry", function_));
     return function_;
   }
@@ -63,8 +70,9 @@ class GpuHooks : public UnitHooks {
   virtual llvm::Value* invocation() = 0;
   virtual llvm::Value* invocations() = 0;
   virtual void make_kernel(llvm::Function& function) = 0;
-  virtual unsigned more_arguments() const { return 0; }
+  virtual bool is_simt() const { return false; }
 
+  const passes::LinearKernel& kernel_;
   llvm::Module& module_;
   llvm::IRBuilder<>& b_;
   llvm::Function* function_ = nullptr;
@@ -93,13 +101,30 @@ class WorkgroupHooks : public GpuHooks {
  public:
   WorkgroupHooks(const target::Target& target, const passes::LinearKernel& kernel, llvm::Module& module,
                  llvm::IRBuilder<>& builder)
-      : GpuHooks(kernel, module, builder, kGlobal), size_(target.workgroup_size()) {}
+      : GpuHooks(kernel, module, builder, kGlobal), workgroup_(passes::workgroup_of(kernel)) {
+    size_ = workgroup_ ? static_cast<std::uint32_t>(workgroup_->bounds.max + 1) : target.workgroup_size();
+  }
+
+  llvm::Value* local_invocation() override { return wide(local()); }
+  // Not a variable of its address space's null: LLVM's memory there has no initial value.
+  llvm::Value* shared_memory(llvm::Type* type, const std::string& name) override {
+    auto* memory = new llvm::GlobalVariable(module_, type, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+                                            llvm::PoisonValue::get(type), name, /*InsertBefore=*/nullptr,
+                                            llvm::GlobalValue::NotThreadLocal, kShared);
+    memory->setAlignment(llvm::Align(16));
+    return memory;
+  }
 
  protected:
+  // Whose unit is the workgroup's.
   llvm::Value* invocation() override {
+    if (workgroup_) return wide(workgroup());
     return b_.CreateAdd(b_.CreateMul(wide(workgroup()), b_.getInt64(size_)), wide(local()), "invocation");
   }
-  llvm::Value* invocations() override { return b_.CreateMul(wide(workgroups()), b_.getInt64(size_), "invocations"); }
+  llvm::Value* invocations() override {
+    if (workgroup_) return wide(workgroups());
+    return b_.CreateMul(wide(workgroups()), b_.getInt64(size_), "invocations");
+  }
   // Of 32 bits, unsigned.
   virtual llvm::Value* workgroup() = 0;
   virtual llvm::Value* workgroups() = 0;
@@ -108,7 +133,8 @@ class WorkgroupHooks : public GpuHooks {
   llvm::Value* wide(llvm::Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); }
   llvm::Value* call(llvm::Intrinsic::ID id) { return b_.CreateIntrinsic(id, {}, {}); }
 
-  const std::uint32_t size_;
+  const ir::UOpRef workgroup_;
+  std::uint32_t size_ = 1;
 };
 
 class NvptxHooks final : public WorkgroupHooks {
@@ -133,6 +159,7 @@ class NvptxHooks final : public WorkgroupHooks {
   llvm::Value* workgroup() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x); }
   llvm::Value* workgroups() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x); }
   llvm::Value* local() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x); }
+  void barrier(std::uint32_t) override { call(llvm::Intrinsic::nvvm_barrier0); }
 };
 
 class AmdgpuHooks final : public WorkgroupHooks {
@@ -152,6 +179,13 @@ class AmdgpuHooks final : public WorkgroupHooks {
     return invariant(b_.CreateAlignedLoad(b_.getInt32Ty(), hidden, llvm::Align(4), "workgroups"), true);
   }
   llvm::Value* local() override { return call(llvm::Intrinsic::amdgcn_workitem_id_x); }
+  // The instruction waits for invocations, the fences for their memory.
+  void barrier(std::uint32_t) override {
+    const llvm::SyncScope::ID scope = module_.getContext().getOrInsertSyncScopeID("workgroup");
+    b_.CreateFence(llvm::AtomicOrdering::Release, scope);
+    call(llvm::Intrinsic::amdgcn_s_barrier);
+    b_.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  }
 };
 
 class SimtHooks final : public GpuHooks {
@@ -160,13 +194,45 @@ class SimtHooks final : public GpuHooks {
       : GpuHooks(kernel, module, builder, 0) {}
 
  private:
-  unsigned more_arguments() const override { return 2; }
+  bool is_simt() const override { return true; }
   void make_kernel(llvm::Function& function) override {
-    function.getArg(1)->setName("invocation");
-    function.getArg(2)->setName("invocations");
+    function.getArg(1)->setName("unit");
+    function.getArg(2)->setName("units_at_a_time");
+    function.getArg(3)->setName("workgroup");
+    if (!passes::workgroup_of(kernel_)) return;
+    shared_bytes_ =
+        new llvm::GlobalVariable(module_, b_.getInt64Ty(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                                 b_.getInt64(0), function.getName() + HEARTH_SIMT_SHARED_BYTES);
   }
   llvm::Value* invocation() override { return function_->getArg(1); }
   llvm::Value* invocations() override { return function_->getArg(2); }
+
+  llvm::Value* local_invocation() override {
+    return field(b_.getInt64Ty(), offsetof(hearth_simt_workgroup, invocation));
+  }
+  llvm::Value* shared_memory(llvm::Type* type, const std::string& name) override {
+    constexpr std::uint64_t kAlignment = 64;
+    llvm::Value* base = field(b_.getPtrTy(), offsetof(hearth_simt_workgroup, shared));
+    llvm::Value* memory = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, next_shared_, name);
+    const std::uint64_t bytes = module_.getDataLayout().getTypeAllocSize(type);
+    next_shared_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    shared_bytes_->setInitializer(b_.getInt64(next_shared_));
+    return memory;
+  }
+  void barrier(std::uint32_t id) override {
+    llvm::Value* workgroup = function_->getArg(3);
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty()}, false);
+    b_.CreateCall(type, field(b_.getPtrTy(), offsetof(hearth_simt_workgroup, barrier)), {workgroup, b_.getInt64(id)});
+  }
+
+  // At the function's entry: of the launch.
+  llvm::Value* field(llvm::Type* type, std::uint64_t offset) {
+    llvm::Value* place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(3), offset);
+    return b_.CreateAlignedLoad(type, place, llvm::Align(8));
+  }
+
+  llvm::GlobalVariable* shared_bytes_ = nullptr;
+  std::uint64_t next_shared_ = 0;
 };
 
 }  // namespace

@@ -33,6 +33,13 @@ class UnitHooks {
   virtual llvm::LoadInst* variable(unsigned slot) = 0;
   // Of a grid of at most `most` units.
   virtual Grid grid(std::int64_t most) = 0;
+  // Of kernels whose units are workgroups (passes::workgroup_of): the invocation's number in its own, of 64 bits; memory
+  // that a workgroup has together, undefined at first; and the barrier that orders what is done there. Null where the
+  // target has none.
+  virtual llvm::Value* local_invocation() { return nullptr; }
+  virtual llvm::Value* shared_memory(llvm::Type* type, const std::string& name) { return nullptr; }
+  virtual void barrier(std::uint32_t id) {}
+  static constexpr std::uint32_t kBetweenUnits = ~0u;  // a barrier that the emitter adds
   // Around the body of a kernel without a grid, which one call alone computes.
   virtual void enter_without_grid() {}
   virtual void leave_without_grid() {}
