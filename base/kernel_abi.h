@@ -41,7 +41,8 @@ typedef struct hearth_simt_workgroup {
   void* shared;       /* aligned to 64 bytes */
   void (*barrier)(const struct hearth_simt_workgroup* workgroup, int64_t place);
 } hearth_simt_workgroup;
-typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t first, int64_t step, const hearth_simt_workgroup* workgroup);
+typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t first, int64_t step,
+                               const hearth_simt_workgroup* workgroup);
 #define HEARTH_SIMT_SHARED_BYTES "_shared_bytes"
 #ifdef __cplusplus
 }
