@@ -33,9 +33,10 @@ absl::Status check_rounds(const passes::Schedule& schedule, const target::Target
                           const v1::CompileOptions& options) {
   const std::int64_t most = target.max_loop_rounds();
   if (most == 0) return absl::OkStatus();
-  std::vector<std::int64_t> turns(schedule.kernels.size(), 1);  // units that one invocation computes
-  const std::int64_t invocations = target.max_workgroups() * target.workgroup_size();
+  std::vector<std::int64_t> turns(schedule.kernels.size(), 1);  // units that one invocation or workgroup computes
   for (const passes::PlannedLaunch& launch : schedule.launches) {
+    const bool is_of_workgroups = schedule.kernels[launch.kernel].workgroup > 0;
+    const std::int64_t invocations = target.max_workgroups() * (is_of_workgroups ? 1 : target.workgroup_size());
     std::int64_t& most_turns = turns[launch.kernel];
     most_turns = std::max(most_turns, (launch.grid->bounds.max + invocations - 1) / invocations);
   }

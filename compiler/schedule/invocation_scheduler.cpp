@@ -1,5 +1,6 @@
 #include "compiler/schedule/invocation_tile.h"
 #include "compiler/schedule/schedulers.h"
+#include "compiler/schedule/workgroup_rows.h"
 
 namespace hearth::schedule {
 namespace {
@@ -9,7 +10,9 @@ class InvocationScheduler final : public Scheduler {
   std::vector<Opt> choose(ir::UOpRef kernel, const target::Target& target, double,
                           const std::vector<SlotFacts>&) const override {
     if (kernel->sources.size() != 1) return {};
-    return tile_of_invocation(KernelFacts(kernel, kernel->source(0), target), target);
+    const KernelFacts facts(kernel, kernel->source(0), target);
+    std::vector<Opt> opts = tile_of_invocation(facts, target);
+    return opts.empty() ? rows_of_workgroup(facts, target) : opts;
   }
   std::vector<std::vector<Opt>> neighbours(ir::UOpRef, const target::Target&, const Neighbourhood&) const override {
     return {};

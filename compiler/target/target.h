@@ -81,6 +81,15 @@ class Target {
   // Of an element that a cache has, in multiply-adds: an NVIDIA SM loads 32 of them in a cycle and computes 128.
   std::int64_t load_cost() const { return or_else(record_.gpu().load_cost(), 4); }
 
+  // Invocations that may compute a unit together, in shared memory of as many bytes; more than 256 wait for each other
+  // longer than they gain.
+  std::int64_t max_workgroup() const {
+    return std::min<std::int64_t>(256, std::max(1u, record_.gpu().max_workgroup_invocations()));
+  }
+  std::int64_t shared_bytes() const { return record_.gpu().shared_bytes(); }
+  // Invocations that run in step.
+  std::int64_t subgroup_size() const { return std::max(1u, record_.gpu().subgroup_size()); }
+
   // Of one launch; 0: any number.
   std::int64_t max_units() const { return can_.max_units; }
   // Of all loops of one invocation together; 0: any number. Beyond it results are wrong or the device is lost.

@@ -223,6 +223,7 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
                             kernel.artifact(),
                             kernel.num_ops(),
                             kernel.workgroup_size(),
+                            kernel.unit_is_workgroup(),
                             {kernel.stored_slots().begin(), kernel.stored_slots().end()}});
   }
   return absl::OkStatus();

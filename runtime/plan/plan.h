@@ -59,6 +59,7 @@ struct PlanKernel {
   std::string artifact;  // 32 bytes, or empty on the null device
   std::uint64_t num_ops = 0;
   std::uint32_t workgroup_size = 0;         // invocations that it is compiled for; 0: threads take shares of its units
+  bool unit_is_workgroup = false;           // which computes a unit together; else an invocation does
   std::vector<std::uint32_t> stored_slots;  // that it stores to, ascending; empty: any may be
 };
 

@@ -85,8 +85,8 @@ absl::Status interpret_workgroups(std::span<const UOpRef> body, const KernelRun&
   RaceLog log;
   KernelMemory memory(run, &log);
   std::mt19937_64 random(how.seed);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(how.workgroups));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(how.workgroups - how.first));
+  std::iota(order.begin(), order.end(), how.first);
   std::ranges::shuffle(order, random);
   for (const std::int64_t number : order) {
     log.begin_workgroup();

@@ -20,7 +20,8 @@ namespace hearth::codegen::reference {
 
 struct WorkgroupRun {
   std::int64_t invocations = 1;              // of a workgroup: the size of the kernel's Invocation range
-  std::int64_t workgroups = 1;               // units of the grid
+  std::int64_t workgroups = 1;               // units of the grid: those before this one
+  std::int64_t first = 0;                    // from this one on
   std::uint64_t seed = 1;                    // of the orders
   std::vector<std::uint32_t> left_out = {};  // barriers, by id, that are passed as if they were not there
 };

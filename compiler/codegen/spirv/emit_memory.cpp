@@ -119,8 +119,9 @@ absl::Status Emitter::load(UOpRef node) {
 
 absl::Status Emitter::store(UOpRef node) {
   if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
-  if (!in_grid_) return malformed(node, "a store outside of the grid, which every invocation would do");
   HEARTH_ASSIGN_OR_RETURN(const Access access, access_of(node->source(0)));
+  if (!in_grid_ && !access.is_allocation)
+    return malformed(node, "a store outside of the grid, which every invocation would do");
   HEARTH_ASSIGN_OR_RETURN(const Id given, value(node->source(1)));
   if (node->source(1)->dtype.scalar != access.element) return malformed(node, "dtype differs from its param's");
   values_[node] = spv::NoResult;

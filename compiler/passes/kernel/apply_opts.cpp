@@ -39,6 +39,7 @@ class Applier {
       HEARTH_ASSIGN_OR_RETURN(auto simple, rules::simplify(g_, root_));
       root_ = simple;
     }
+    store_once(opts);
     return root_;
   }
 
@@ -68,7 +69,66 @@ class Applier {
       }
     }
     root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
-    if (opt.kind != Opt::Kind::PadTo) split_reductions(opt);
+    if (opt.kind == Opt::Kind::Workgroup) {
+      divide_reductions(opt);
+    } else if (opt.kind != Opt::Kind::PadTo) {
+      split_reductions(opt);
+    }
+  }
+
+  // Of a kernel of workgroups, what all invocations know is stored by the first.
+  void store_once(const std::vector<Opt>& opts) {
+    const auto divides = std::ranges::find(opts, Opt::Kind::Workgroup, &Opt::kind);
+    if (divides == opts.end()) return;
+    std::vector<UOpRef> stores;
+    for (UOpRef store : root_->sources) {
+      const bool is_divided = std::any_of(store->sources.begin() + 2, store->sources.end(),
+                                          [](UOpRef r) { return ir::is_range(r, RangeKind::Invocation); });
+      if (!is_divided) {
+        UOpRef invocation = fresh(g_.index(divides->amount), RangeKind::Invocation);
+        UOpRef index = store->source(0), is_first = ir::fold_lt(g_, invocation, g_.index(1));
+        std::vector<UOpRef> sources(store->sources.begin(), store->sources.end()),
+            place(index->sources.begin(), index->sources.end());
+        place.back() = ir::fold_and(g_, place.back(), is_first);
+        sources[0] = g_.with_sources(index, place);
+        sources.push_back(invocation);
+        store = g_.with_sources(store, sources);
+      }
+      stores.push_back(store);
+    }
+    root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
+  }
+
+  // Elements of a reduced axis among the invocations of a workgroup: those beyond its end add nothing.
+  void divide_reductions(const Opt& opt) {
+    std::map<UOpRef, Place> place_of;  // of the divided range: those that share it share its loops
+    root_ = rebuild(g_, root_, [&](UOpRef x, ir::Sources& sources) {
+      UOpRef copy = g_.with_sources(x, sources);
+      if (!copy->is(Op::Reduce)) return copy;
+      UOpRef range = nullptr;
+      for (std::size_t i = 1; i < copy->sources.size(); ++i) {
+        if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
+      }
+      if (!range) return copy;
+      UOpRef size = range->source(0), amount = g_.index(opt.amount);
+      if (!place_of.contains(range)) {
+        const auto& info = range->as<ir::RangeInfo>();
+        UOpRef count = simple(ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(opt.amount - 1)), amount));
+        UOpRef outer = count == g_.index(1) ? nullptr : g_.range(count, info.axis, info.kind);
+        UOpRef inner = fresh(amount, RangeKind::Invocation);
+        UOpRef position = outer ? ir::fold_add(g_, ir::fold_mul(g_, outer, amount), inner) : inner;
+        place_of.emplace(range, Place{position, outer, inner});
+      }
+      const Place& place = place_of.at(range);
+      UOpRef reduce = reduce_piece(copy, range, place, nullptr);
+      if (is_multiple(size, opt.amount)) return reduce;
+      UOpRef is_inside = ir::fold_lt(g_, place.position, size);
+      UOpRef value = gated(reduce->source(0), place.inner, is_inside);
+      UOpRef nothing = reduce_identity(g_, copy->as<ir::ReduceInfo>().kind, copy->dtype);
+      std::vector<UOpRef> parts(reduce->sources.begin(), reduce->sources.end());
+      parts[0] = g_.where(is_inside, value, nothing);
+      return g_.with_sources(reduce, parts);
+    });
   }
 
   static bool is_axis(UOpRef x, std::uint32_t axis) { return ir::is_loop(x) && x->as<ir::RangeInfo>().axis == axis; }
@@ -105,6 +165,7 @@ class Applier {
   // Of the loop that `opt` makes.
   static RangeKind kind_of(const Opt& opt) {
     if (opt.kind == Opt::Kind::Unroll) return RangeKind::Unroll;
+    if (opt.kind == Opt::Kind::Workgroup) return RangeKind::Invocation;
     return opt.kind == Opt::Kind::Dot ? RangeKind::Dot : RangeKind::Lanes;
   }
 

@@ -21,6 +21,7 @@ struct Kernel {
   std::vector<std::uint32_t> vars = {};  // kernel var slot -> graph var slot
   ir::UOpRef rows = nullptr;             // of a flat kernel: the loop that block_rows divides
   ir::UOpRef grid = nullptr;             // units of the Grid range over the graph's vars; 1 without one
+  std::uint32_t workgroup = 0;           // invocations that compute a unit together; 0: one does
   std::string name = {};                 // from kind and extents, e.g. "r_64_128"
   double num_ops = 0;                    // at upper bounds
   double work = 0;                       // operations, or elements stored where those are more (a copy): for threads

@@ -211,6 +211,10 @@ MarkedGrid marked(ir::Graph& graph, UOpRef kernel, const target::Target& target,
 UOpRef mark_grid(ir::Graph& graph, UOpRef kernel, const target::Target& target, Kernel& out) {
   const MarkedGrid grid = marked(graph, kernel, target, out);
   out.grid = grid.units;
+  for (UOpRef x : toposort(grid.kernel)) {
+    if (ir::is_range(x, ir::RangeKind::Invocation))
+      out.workgroup = static_cast<std::uint32_t>(x->source(0)->int_value());
+  }
   return grid.kernel;
 }
 

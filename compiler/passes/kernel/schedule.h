@@ -61,6 +61,7 @@ struct PlannedKernel {
   std::string symbol;
   std::string text;              // canonical; a blob's symbol
   std::string ast;               // the same with the symbol in it
+  std::uint32_t workgroup = 0;   // see Kernel
   std::uint32_t provenance = 0;  // of all its launches
   std::string main_source;       // what most of its work is for, of its first launch; with Tuning::describe
   std::string source;            // main_source, then the others of `provenance`, for explain

@@ -338,6 +338,7 @@ class Splitter {
       kernel.text = text;
       kernel.ast = ir::print(g_.make(Op::Sink, ir::Scalar::Void, built.root->sources, ir::KernelInfo{kernel.symbol}));
       kernel.num_ops = built.num_ops;
+      kernel.workgroup = built.workgroup;
       kernel.work = built.work;
       kernel.accesses = slot_accesses(built.root, built.buffers.size());
       kernel.choice = built.choice;

@@ -1,6 +1,8 @@
 // Every node is placed in the innermost loop it depends on; what depends on no loop stands before all of them. A
 // reduction that only stores of a loop of at most one round use stands inside of that loop: outside it saves nothing,
 // and runs where the loop does not.
+// Ranges of invocations are no loops: all of them are the number of the invocation in its workgroup. What a reduction has
+// over one is summed across the workgroup (across_workgroup.h).
 // Reductions over the same ranges share one loop. The order within a loop follows the toposort, with each inner loop as
 // one item after everything its body reads from outside.
 #include "compiler/passes/lowered/linearize.h"
@@ -12,6 +14,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/text.h"
+#include "compiler/passes/lowered/across_workgroup.h"
 #include "compiler/passes/lowered/own_ranges.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/lowered/running_loops.h"
@@ -30,13 +33,21 @@ class Linearizer {
   absl::StatusOr<LinearKernel> run() {
     order_ = toposort(root_);
     running_ = running_loops(order_);
-    for (UOpRef x : order_) collect(x);
+    for (UOpRef x : order_) {
+      if (is_invocation(x)) {
+        free_[x];
+      } else {
+        collect(x);
+      }
+    }
     collect_plain_stores();
     for (UOpRef x : order_) {
       if (!conflicting_loops_.empty())
         return absl::InternalError("linearize: reductions over the same ranges differ in their loops");
+      if (is_invocation(x)) continue;
       if (auto s = place(x); !s.ok()) return s;
     }
+    if (auto s = open_workgroup(); !s.ok()) return s;
     for (UOpRef x : order_) {  // initial values stand before every loop
       if (!x->is(Op::Reduce)) continue;
       UOpRef init = reduce_identity(g_, x->as<ir::ReduceInfo>().kind, x->dtype);
@@ -67,10 +78,30 @@ class Linearizer {
     std::vector<UOpRef> members;  // reduces or stores
   };
 
+  static bool is_invocation(UOpRef x) { return ir::is_range(x, ir::RangeKind::Invocation); }
+  static bool is_across_workgroup(UOpRef reduce) {
+    return std::any_of(reduce->sources.begin() + 1, reduce->sources.end(), is_invocation);
+  }
+
   static std::vector<UOpRef> own_ranges(UOpRef x) {
-    if (x->is(Op::Reduce)) return {x->sources.begin() + 1, x->sources.end()};
-    if (x->is(Op::Store)) return {x->sources.begin() + 2, x->sources.end()};
-    return {};
+    std::vector<UOpRef> ranges;
+    if (x->is(Op::Reduce)) ranges = {x->sources.begin() + 1, x->sources.end()};
+    if (x->is(Op::Store)) ranges = {x->sources.begin() + 2, x->sources.end()};
+    std::erase_if(ranges, is_invocation);
+    return ranges;
+  }
+
+  // One number of the invocation for all ranges of them, in front of everything.
+  absl::Status open_workgroup() {
+    for (UOpRef x : order_) {
+      if (!is_invocation(x)) continue;
+      UOpRef size = x->source(0);
+      if (!size->is_const() || (workgroup_.invocation() && workgroup_.size() != size->int_value()))
+        return absl::InternalError(fmt::format("linearize: {} is of another workgroup", ir::describe(x)));
+      if (!workgroup_.invocation()) workgroup_.open(x, order_);
+      linear_[x] = workgroup_.invocation();
+    }
+    return absl::OkStatus();
   }
 
   // Free ranges, and the nests.
@@ -267,6 +298,7 @@ class Linearizer {
       inside.push_back(item);
     }
     auto require = [&](UOpRef x) {
+      if (is_invocation(x)) return absl::OkStatus();
       UOpRef needed = item_for(x, s);
       return !needed || needed == item ? absl::OkStatus() : visit(needed, s);
     };
@@ -318,6 +350,10 @@ class Linearizer {
   }
 
   absl::Status emit_node(UOpRef x) {
+    if (x->is(Op::Reduce)) {  // over invocations alone
+      linear_[x] = across_workgroup(x, mapped(x->source(0)));
+      return absl::OkStatus();
+    }
     std::vector<UOpRef> sources;
     std::size_t count = x->is(Op::Store) ? 2 : x->sources.size();
     for (std::size_t i = 0; i < count; ++i) sources.push_back(mapped(x->source(i)));
@@ -339,9 +375,15 @@ class Linearizer {
     if (!status.ok()) return status;
     UOpRef end = g_.make(Op::End, ir::Scalar::Void, {mapped(first)});
     for (std::size_t i = 0; i < accs.size(); ++i) {
-      linear_[nest.reduces[i]] = push(g_.make(Op::AccResult, nest.reduces[i]->dtype, {accs[i], end}));
+      UOpRef reduce = nest.reduces[i], result = push(g_.make(Op::AccResult, reduce->dtype, {accs[i], end}));
+      linear_[reduce] = is_across_workgroup(reduce) ? across_workgroup(reduce, result) : result;
     }
     return absl::OkStatus();
+  }
+
+  // Of each invocation's `partial` value.
+  UOpRef across_workgroup(UOpRef reduce, UOpRef partial) {
+    return workgroup_.combine(reduce->as<ir::ReduceInfo>().kind, partial, open_loops_);
   }
 
   absl::Status open_range(const Nest& nest, std::size_t i, const std::vector<UOpRef>& accs) {
@@ -349,6 +391,7 @@ class Linearizer {
     UOpRef copy = g_.with_sources(range, std::vector<UOpRef>{mapped(range->source(0))});
     linear_[range] = copy;
     push(copy);
+    open_loops_.push_back(copy);
     if (i + 1 < nest.ranges.size()) {
       // What stands directly in this loop comes before the next one of the nest.
       if (auto s = emit_scope(range); !s.ok()) return s;
@@ -362,6 +405,7 @@ class Linearizer {
       }
     }
     push(g_.make(Op::End, ir::Scalar::Void, {copy}));
+    open_loops_.pop_back();
     return absl::OkStatus();
   }
 
@@ -381,6 +425,10 @@ class Linearizer {
   std::unordered_map<UOpRef, std::vector<UOpRef>> children_;  // scope -> first ranges of nests directly inside
   std::unordered_set<UOpRef> emitted_;
   std::vector<UOpRef> conflicting_loops_;
+  std::vector<UOpRef> open_loops_;  // in the body, outermost first
+  AcrossWorkgroup workgroup_{g_, [this](UOpRef line) {
+                               if (emitted_.insert(line).second) push(line);
+                             }};
   std::uint32_t next_acc_ = 0;
 };
 

@@ -27,6 +27,7 @@ std::int64_t loop_rounds(const LinearKernel& kernel) {
   std::vector<std::int64_t> runs = {1};  // of the body of each open loop, for one invocation
   std::int64_t rounds = 0;
   for (UOpRef node : kernel.body) {
+    if (ir::is_range(node, ir::RangeKind::Invocation)) continue;
     if (node->is(Op::Range)) {
       runs.push_back(times(runs.back(), trips(node)));
       if (node->as<ir::RangeInfo>().kind != ir::RangeKind::Grid) rounds = std::min(kMost, rounds + runs.back());
@@ -50,8 +51,10 @@ std::int64_t loop_rounds_bound(UOpRef kernel_ast) {
   for (UOpRef node : order) {
     if (!node->is(Op::Reduce)) continue;
     std::int64_t inner = all;
-    for (std::size_t i = 1; i < node->sources.size(); ++i)
+    for (std::size_t i = 1; i < node->sources.size(); ++i) {
+      if (ir::is_range(node->source(i), ir::RangeKind::Invocation)) continue;
       inner = times(inner, std::max<std::int64_t>(1, trips(node->source(i))));
+    }
     rounds = std::min(kMost, rounds + times(inner, static_cast<std::int64_t>(node->sources.size()) + 8));
   }
   return std::min(kMost, rounds + times(all, 8));

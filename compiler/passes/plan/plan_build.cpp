@@ -89,7 +89,8 @@ v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::T
     kernel.set_symbol(k.symbol);
     kernel.set_num_ops(static_cast<std::uint64_t>(k.num_ops));
     if (target.unit() == target::Unit::Invocation) {  // whose launches run at the same time where they may
-      kernel.set_workgroup_size(target.workgroup_size());
+      kernel.set_workgroup_size(k.workgroup > 0 ? k.workgroup : target.workgroup_size());
+      kernel.set_unit_is_workgroup(k.workgroup > 0);
       for (std::uint32_t slot = 0; slot < k.accesses.size(); ++slot) {
         if (k.accesses[slot].stored) kernel.add_stored_slots(slot);
       }

@@ -36,8 +36,9 @@ absl::StatusOr<LaunchRows> LaunchRows::of(Rows& rows) {
 
 std::int64_t LaunchRows::groups(std::size_t launch, std::int64_t most) const {
   const Rows::Step& of = step(launch);
+  const PlanKernel& kernel = rows_->plan->kernels[of.kernel];
   const std::int64_t units = rows_->plan->launches[of.launch].grid.max(),
-                     size = rows_->plan->kernels[of.kernel].workgroup_size;
+                     size = kernel.unit_is_workgroup ? 1 : kernel.workgroup_size;
   return std::min(units / size + (units % size != 0), most);
 }
 

@@ -16,6 +16,7 @@
 #include "compiler/codegen/reference/linear_interpreter.h"
 #include "compiler/codegen/reference/wire_expr.h"
 #include "compiler/codegen/reference/wire_interpreter.h"
+#include "compiler/codegen/reference/workgroup_interpreter.h"
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import.h"
@@ -102,6 +103,23 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
     const v1::PlanBuffer& seen = plan.buffers(buffer);
     if (seen.kind() == v1::PlanBuffer::VIEW && seen.view().loop() == loop) addresses[buffer] = address(buffer, step);
   }
+}
+
+// A workgroup at a time, where units are theirs; of a few small ones every barrier has to be needed.
+absl::Status run_linear(const std::vector<ir::UOpRef>& body, const reference::KernelRun& run) {
+  constexpr std::int64_t kMostInvocations = 64, kMostWorkgroups = 8;
+  const auto invocation =
+      std::ranges::find_if(body, [](ir::UOpRef x) { return ir::is_range(x, ir::RangeKind::Invocation); });
+  if (invocation == body.end()) return interpret_linear(body, run);
+  const reference::WorkgroupRun how = {
+      .invocations = (*invocation)->bounds.max + 1, .workgroups = run.grid->end, .first = run.grid->begin};
+  if (how.invocations <= kMostInvocations && how.workgroups - how.first <= kMostWorkgroups) {
+    const absl::StatusOr<std::vector<std::uint32_t>> redundant = redundant_barriers(body, run, how);
+    if (!redundant.ok()) return redundant.status();
+    if (!redundant->empty())
+      return absl::FailedPreconditionError(absl::StrCat("barrier ", redundant->front(), " orders nothing"));
+  }
+  return interpret_workgroups(body, run, how);
 }
 
 }  // namespace
@@ -223,7 +241,7 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
   }
   const reference::KernelRun run{buffers, vars, part};
   absl::Status status =
-      execution == Execution::Ast ? interpret_kernel(kernel.ast, run) : interpret_linear(kernel.linear, run);
+      execution == Execution::Ast ? interpret_kernel(kernel.ast, run) : run_linear(kernel.linear, run);
   if (!status.ok()) {
     return absl::Status(
         status.code(), absl::StrCat(status.message(), "\n", lowered_.kernels(static_cast<int>(launch.kernel())).ast()));

@@ -1,0 +1,56 @@
+// AcrossWorkgroup: lines of a linear body that combine a value of each invocation of a workgroup into one that all of them
+// have: by halves in shared memory, a barrier after each (M. Harris, "Optimizing parallel reduction in CUDA", 2007).
+// One object a body. The workgroup's size is a power of two.
+//
+//   AcrossWorkgroup workgroup(graph, [&](UOpRef line) { body.push_back(line); });
+//   workgroup.open(range, nodes);
+//   UOpRef sum = workgroup.combine(ir::ReduceKind::Sum, partial, open_loops);
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace hearth::passes {
+
+class AcrossWorkgroup {
+ public:
+  // `emit` appends a line, unless it stands there already.
+  AcrossWorkgroup(ir::Graph& graph, std::function<void(ir::UOpRef)> emit) : g_(graph), emit_(std::move(emit)) {}
+
+  // Lines in front of all loops. `range`: one of those of invocations; `nodes`: of the kernel, whose allocations have
+  // other numbers.
+  void open(ir::UOpRef range, const std::vector<ir::UOpRef>& nodes);
+  ir::UOpRef invocation() const { return invocation_; }  // null: not opened
+  std::int64_t size() const { return size_; }
+
+  // `loops`: those around, outermost first.
+  ir::UOpRef combine(ir::ReduceKind kind, ir::UOpRef partial, const std::vector<ir::UOpRef>& loops);
+
+ private:
+  ir::UOpRef line(ir::UOpRef node) {
+    emit_(node);
+    return node;
+  }
+  ir::UOpRef number(std::int64_t value) { return line(g_.constant(ir::Scalar::I64, value)); }
+  ir::UOpRef at(ir::UOpRef memory, ir::UOpRef position, ir::UOpRef gate) {
+    return line(g_.make(ir::Op::Index, ir::Scalar::Void, {memory, position, gate}));
+  }
+  ir::UOpRef load(ir::UOpRef index) { return line(g_.make(ir::Op::Load, index->source(0)->dtype, {index})); }
+  void store(ir::UOpRef index, ir::UOpRef value) { line(g_.make(ir::Op::Store, ir::Scalar::Void, {index, value})); }
+  void barrier();
+
+  // Of the invocations that take part while `half` of the values are left: whether this one does, and whose it takes.
+  struct Step {
+    ir::UOpRef takes_part, other;
+  };
+
+  ir::Graph& g_;
+  std::function<void(ir::UOpRef)> emit_;
+  ir::UOpRef invocation_ = nullptr, first_ = nullptr, always_ = nullptr;
+  std::int64_t size_ = 0;
+  std::vector<Step> steps_;
+  std::uint32_t next_allocation_ = 0, next_barrier_ = 0;
+};
+
+}  // namespace hearth::passes

@@ -1,0 +1,124 @@
+// Rows that a workgroup computes together (schedule/workgroup_rows), for subgroups of several sizes: on a GPU only
+// (HEARTH_CONFORMANCE_DEVICE). The interpreter of workgroups runs every kernel, and reports races.
+#include <catch2/catch.hpp>
+
+#include "tests/conformance/ops/feeds.h"
+#include "tests/conformance/ops/graph_builder.h"
+#include "tests/support/skip.h"
+
+namespace hearth::conformance {
+namespace {
+
+using ir::Scalar;
+
+// A device that wants more invocations than there are rows.
+v1::Target busy_target(std::uint32_t subgroup) {
+  v1::Target target = gpu_target();
+  target.mutable_gpu()->set_subgroup_size(subgroup);
+  target.mutable_gpu()->set_wanted_invocations(1 << 20);
+  return target;
+}
+
+int num_of_workgroups(const Program& program) {
+  return static_cast<int>(std::ranges::count_if(
+      program.lowered().plan().kernels(), [](const v1::PlanKernel& kernel) { return kernel.unit_is_workgroup(); }));
+}
+
+Dims row_dims(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+void check_reduction(Scalar dtype, v1::Op kind, const Shape& shape, std::vector<std::int64_t> axes,
+                     std::uint32_t subgroup, Tolerance tolerance) {
+  GraphBuilder b;
+  b.output(b.reduce(kind, b.input(wire(dtype), row_dims(shape)), axes));
+  Program program(b.graph(), busy_target(subgroup));
+  INFO("subgroups of " << subgroup);
+  CAPTURE(shape);
+  CHECK(num_of_workgroups(program) == 1);
+  program.check({{ir::is_int(dtype) ? ramp(dtype, shape, 3) : uniform(dtype, shape, 5)}, {}}, tolerance);
+}
+
+// x - max, exp, over the sum of them; along the last axis.
+Node softmax_of_rows(GraphBuilder& b, Node x, const Dims& shape) {
+  const auto last = static_cast<std::int64_t>(shape.size()) - 1;
+  const Node greatest = b.expand(b.reduce(v1::REDUCE_MAX, x, {last}), shape);
+  const Node e = b.op(v1::EXP, {b.op(v1::SUB, {x, greatest})});
+  return b.op(v1::DIV, {e, b.expand(b.reduce(v1::REDUCE_SUM, e, {last}), shape)});
+}
+
+}  // namespace
+
+TEST_CASE("workgroups: sums, products and extremes of rows, whatever their length") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  for (const std::uint32_t subgroup : {2U, 8U, 32U, 64U}) {
+    const std::int64_t n = 4 * static_cast<std::int64_t>(subgroup);
+    for (const std::int64_t length : {n, n - 1, n + 3, 5 * n}) {
+      check_reduction(Scalar::F32, v1::REDUCE_SUM, {3, length}, {1}, subgroup, roundings(Scalar::F32, 64));
+      check_reduction(Scalar::I32, v1::REDUCE_SUM, {3, length}, {1}, subgroup, Tolerance::exact());
+    }
+    check_reduction(Scalar::F32, v1::REDUCE_MAX, {2, 3, n + 1}, {2}, subgroup, Tolerance::exact());
+    check_reduction(Scalar::F32, v1::REDUCE_MIN, {1, n + 1}, {0, 1}, subgroup, Tolerance::exact());
+    check_reduction(Scalar::I32, v1::REDUCE_PROD, {2, n + 5}, {1}, subgroup, Tolerance::exact());
+    check_reduction(Scalar::I32, v1::REDUCE_MAX, {5, 2, n}, {1, 2}, subgroup, Tolerance::exact());
+    check_reduction(Scalar::F32, v1::REDUCE_SUM, {n}, {0}, subgroup, roundings(Scalar::F32, 64));
+  }
+}
+
+TEST_CASE("workgroups: rows that are divided by their sums, and moved by their means") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  for (const std::uint32_t subgroup : {2U, 8U, 32U}) {
+    for (const std::int64_t length : {64, 77, 130}) {
+      INFO("subgroups of " << subgroup << ", rows of " << length);
+      const Shape shape = {2, 3, length};
+      GraphBuilder b;
+      const Node x = b.input(v1::F32, row_dims(shape));
+      b.output(softmax_of_rows(b, x, row_dims(shape)));
+      Program softmaxes(b.graph(), busy_target(subgroup));
+      CHECK(num_of_workgroups(softmaxes) >= 1);
+      softmaxes.check({{uniform(Scalar::F32, shape, 5)}, {}}, {1e-5, 1e-7});
+
+      GraphBuilder c;
+      const Node y = c.input(v1::F32, row_dims(shape));
+      const Node part = c.fill(v1::F32, {0, 1.0 / static_cast<double>(length)}, {2, 3, 1});
+      const auto mean = [&](Node of) {
+        return c.expand(c.op(v1::MUL, {c.reduce(v1::REDUCE_SUM, of, {2}), part}), row_dims(shape));
+      };
+      const Node centred = c.op(v1::SUB, {y, mean(y)});
+      const Node little = c.fill(v1::F32, {0, 1e-5}, row_dims(shape));
+      const Node variance = mean(c.op(v1::MUL, {centred, centred}));
+      c.output(c.op(v1::DIV, {centred, c.op(v1::SQRT, {c.op(v1::ADD, {variance, little})})}));
+      Program norms(c.graph(), busy_target(subgroup));
+      CHECK(num_of_workgroups(norms) >= 1);
+      norms.check({{uniform(Scalar::F32, shape, 6)}, {}}, {2e-5, 2e-6});
+    }
+  }
+}
+
+TEST_CASE("workgroups: any number of rows of any length") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  for (const std::uint32_t subgroup : {2U, 32U}) {
+    GraphBuilder b;
+    const Dim rows = b.var("rows", 0, 5), length = b.var("length", 1, 200);
+    const Node x = b.input(v1::F32, {rows, length});
+    b.output(softmax_of_rows(b, x, {rows, length}));
+    b.output(b.reduce(v1::REDUCE_SUM, x, {1}));
+    Program program(b.graph(), busy_target(subgroup));
+    CHECK(num_of_workgroups(program) >= 2);
+    for (const std::int64_t r : {0, 1, 5}) {
+      for (const std::int64_t n : {1, 2, 31, 64, 65, 200}) {
+        CAPTURE(subgroup, r, n);
+        program.check({{uniform(Scalar::F32, {r, n}, 7)}, {r, n}}, {2e-5, 2e-5});
+      }
+    }
+  }
+}
+
+TEST_CASE("workgroups: what each element has a reduction of its own for stays one invocation's") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  GraphBuilder b;
+  const Node x = b.input(v1::F32, {4, 64}), w = b.input(v1::F32, {64, 96});
+  b.output(b.reduce(v1::REDUCE_SUM, softmax_of_rows(b, b.op(v1::MATMUL, {x, w}), {4, 96}), {1}));
+  Program program(b.graph(), busy_target(8));
+  program.check({{uniform(Scalar::F32, {4, 64}, 8), uniform(Scalar::F32, {64, 96}, 9)}, {}}, {1e-4, 1e-5});
+}
+
+}  // namespace hearth::conformance
