@@ -13,7 +13,7 @@ using ir::UOpRef;
 using Kind = Opt::Kind;
 
 constexpr int kMaxOpts = 64;
-constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096, kMaxWorkgroup = 1024;
+constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096;
 
 // Kinds in the order of Opt::Kind.
 constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,      v1::Opt::LANES, v1::Opt::MASKED, v1::Opt::PAD_TO,
@@ -74,6 +74,7 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!names.params.contains(opt.axis)) return refuse(opt, "the kernel reads no such param");
       continue;
     }
+    if (opt.kind == Kind::Workgroup) return refuse(opt, "is for GPUs, whose kernels are not tuned");
     UOpRef range = names.axis(opt.axis);
     if (!range) return refuse(opt, "the kernel has no such axis");
     if (opt.kind == Kind::Before) {
@@ -81,12 +82,11 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!place || place == range || is_reduce(place) || is_reduce(range)) return refuse(opt, "needs two output axes");
       continue;
     }
-    const std::int64_t most = opt.kind == Kind::Unroll      ? kMaxCopies
-                              : opt.kind == Kind::Tile      ? kMaxTile
-                              : opt.kind == Kind::PadTo     ? kMaxPadding
-                              : opt.kind == Kind::Workgroup ? kMaxWorkgroup
-                              : opt.kind == Kind::Split     ? range->source(0)->bounds.max - 1
-                                                            : kMaxLanes;
+    const std::int64_t most = opt.kind == Kind::Unroll  ? kMaxCopies
+                              : opt.kind == Kind::Tile  ? kMaxTile
+                              : opt.kind == Kind::PadTo ? kMaxPadding
+                              : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
+                                                        : kMaxLanes;
     const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
     if (opt.amount < least || opt.amount > most)
       return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));

@@ -31,9 +31,13 @@ struct Cut {
   std::int64_t parts;
 };
 
-// The first axis that is longer than 1, if all such are reduced and it divides into parts for all threads.
-std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& reduced, std::int64_t threads) {
+// A reduction to one value, of lengths that are known: how many elements, and the first axis that is longer than 1.
+struct Whole {
   std::int64_t elements = 1;
+  std::size_t first = 0;
+};
+std::optional<Whole> whole_of(const Shape& shape, const std::vector<std::int64_t>& reduced) {
+  Whole whole;
   std::optional<std::size_t> first;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!shape[i]->is_const()) return std::nullopt;
@@ -41,12 +45,34 @@ std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& r
     if (n == 1) continue;
     if (std::ranges::find(reduced, static_cast<std::int64_t>(i)) == reduced.end()) return std::nullopt;
     if (!first) first = i;
-    elements *= n;
+    whole.elements *= n;
   }
-  if (!first || elements < kCore.elements_worth_parts) return std::nullopt;
-  const std::int64_t n = shape[*first]->int_value();
+  if (!first || whole.elements < kCore.elements_worth_parts) return std::nullopt;
+  whole.first = *first;
+  return whole;
+}
+
+// Where the first axis divides into parts for all threads.
+std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& reduced, std::int64_t threads) {
+  const std::optional<Whole> whole = whole_of(shape, reduced);
+  if (!whole) return std::nullopt;
+  const std::int64_t n = shape[whole->first]->int_value();
   for (std::int64_t parts = kCore.parts_per_thread * threads; parts >= threads; --parts) {
-    if (n % parts == 0) return Cut{*first, parts};
+    if (n % parts == 0) return Cut{whole->first, parts};
+  }
+  return std::nullopt;
+}
+
+// Of all elements in a row: as many as keep the device busy and leave each invocation of a workgroup two elements.
+std::optional<std::int64_t> parts_for_workgroups(const Shape& shape, const std::vector<std::int64_t>& reduced,
+                                                 const target::Target& target) {
+  const std::optional<Whole> whole = whole_of(shape, reduced);
+  if (!whole) return std::nullopt;
+  const std::int64_t size = target.max_workgroup();
+  const std::int64_t most =
+      std::min(kCore.parts_per_thread * target.wanted_invocations() / size, whole->elements / (2 * size));
+  for (std::int64_t parts = most; parts > 1; --parts) {
+    if (whole->elements % parts == 0) return parts;
   }
   return std::nullopt;
 }
@@ -67,14 +93,19 @@ std::int64_t part_length(UOpRef length, std::int64_t most) {
 class ReductionSplitter {
  public:
   ReductionSplitter(ir::Graph& g, const target::Target& target)
-      : g_(g), shapes_(g), threads_(target.threads()), most_(target.max_reduction_rounds()) {}
+      : g_(g), shapes_(g), target_(target), most_(target.max_reduction_rounds()) {}
 
   // `node`, a reduction, of `x` instead of its source; null where it stays in one piece.
   UOpRef split(UOpRef node, UOpRef x) {
     const Shape shape = shapes_.of(node->source(0));
     if (most_ > 0 && is_too_long(node, shape)) return split_rounds(node, x);
+    const std::vector<std::int64_t>& axes = node->as<ir::ReduceInfo>().axes;
+    if (target_.unit() == target::Unit::Invocation) {
+      const std::optional<std::int64_t> parts = parts_for_workgroups(shape, axes, target_);
+      return parts ? split_all(*parts, node, x) : nullptr;
+    }
     std::optional<Cut> cut;
-    if (threads_ > 1) cut = cut_of(shape, node->as<ir::ReduceInfo>().axes, threads_);
+    if (target_.threads() > 1) cut = cut_of(shape, axes, target_.threads());
     return cut ? split_at(*cut, node, x) : nullptr;
   }
 
@@ -96,6 +127,17 @@ class ReductionSplitter {
     const UOpRef parts = reduced(reshaped(g_, x, divided), kind, others);
     UOpRef all = g_.make(Op::ReduceAxis, parts->dtype, {parts}, ir::ReduceInfo{kind, {parts_axis}});
     return g_.cast(reshaped(g_, all, Shape(shape.size(), g_.index(1))), node->dtype);
+  }
+
+  UOpRef split_all(std::int64_t parts, UOpRef node, UOpRef x) {
+    const Shape shape = shapes_.of(node->source(0));
+    const ir::ReduceKind kind = node->as<ir::ReduceInfo>().kind;
+    if (is_narrow(x)) x = g_.cast(x, ir::Scalar::F32);
+    std::int64_t elements = 1;
+    for (UOpRef length : shape) elements *= length->int_value();
+    x = reduced(reshaped(g_, x, {g_.index(parts), g_.index(elements / parts)}), kind, {1});
+    x = g_.make(Op::ReduceAxis, x->dtype, {x}, ir::ReduceInfo{kind, {0}});
+    return g_.cast(reshaped(g_, x, Shape(shape.size(), g_.index(1))), node->dtype);
   }
 
   UOpRef reduced(UOpRef x, ir::ReduceKind kind, const std::vector<std::int64_t>& axes) {
@@ -167,13 +209,15 @@ class ReductionSplitter {
 
   ir::Graph& g_;
   ir::ShapeCache shapes_;
-  const std::int64_t threads_, most_;  // rounds of one stage; 0: any number
+  const target::Target& target_;
+  const std::int64_t most_;  // rounds of one stage; 0: any number
 };
 
 }  // namespace
 
 UOpRef split_reductions(ir::Graph& g, UOpRef sink, const target::Target& target) {
-  if (target.threads() < 2 && target.max_reduction_rounds() == 0) return sink;
+  const bool is_divided = target.unit() == target::Unit::Invocation || target.threads() > 1;
+  if (!is_divided && target.max_reduction_rounds() == 0) return sink;
   ReductionSplitter splitter(g, target);
   return rebuild(g, sink, [&](UOpRef node, ir::Sources& sources) -> UOpRef {
     return node->is(Op::ReduceAxis) ? splitter.split(node, sources[0]) : nullptr;

@@ -1,6 +1,6 @@
 // split_reductions: a large reduction becomes parts that threads or invocations divide, and the reduction of those.
 //
-// A launch is divided along its results, so a reduction to a single value would be one thread's work. The first long
+// A launch is divided along its results, so a reduction to a single value would be one thread's or workgroup's work. The first long
 // axis is cut into equal parts; their results are stored. Narrow floats are summed in f32 up to the end, as in one
 // reduction.
 //
@@ -13,8 +13,8 @@
 
 namespace hearth::passes {
 
-// Tensor level, after canonicalize. With one thread and no bound nothing changes; for threads, nor for symbolic
-// lengths.
+// Tensor level, after canonicalize. With one thread or workgroup and no bound nothing changes; for several, nor for
+// symbolic lengths.
 ir::UOpRef split_reductions(ir::Graph& graph, ir::UOpRef sink, const target::Target& target);
 
 }  // namespace hearth::passes

@@ -106,6 +106,11 @@ absl::StatusOr<const runtime::Device*> replay_device();
 // What hearth knows of Debian 12's lavapipe; or the record of the device that programs are replayed on.
 v1::Target gpu_target();
 
+// One with subgroups of `subgroup` that wants more invocations than there are rows (schedule/workgroup_rows), and one that
+// wants few, whose invocations compute tiles (schedule/invocation_tile).
+v1::Target workgroup_target(std::uint32_t subgroup);
+v1::Target tile_target();
+
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();
 v1::Target baseline_target();

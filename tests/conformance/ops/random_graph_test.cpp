@@ -1,5 +1,5 @@
-// Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads; or the one
-// of Vulkan.
+// Random graphs, five targets in turn: 128, 256 and 512 bits, 256 with a tiny cache, and with three threads; or three of a
+// GPU: as it is, with workgroups for the smallest rows, and with tiles for the smallest products.
 // HEARTH_FUZZ_GRAPHS says how many (default 100, of loops 40), HEARTH_FUZZ_SEED where to
 // begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ namespace hearth::conformance {
 namespace {
 
 std::vector<v1::Target> targets_in_turn() {
-  if (on_gpu()) return {gpu_target()};
+  if (on_gpu()) return {gpu_target(), workgroup_target(2), tile_target()};
   return {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()};
 }
 

@@ -92,4 +92,18 @@ v1::Target gpu_target() {
   return device.ok() ? (*device)->target(1) : *runtime::named_target("cuda:sm_90a");
 }
 
+v1::Target workgroup_target(std::uint32_t subgroup) {
+  v1::Target target = gpu_target();
+  target.mutable_gpu()->set_subgroup_size(subgroup);
+  target.mutable_gpu()->set_wanted_invocations(1 << 20);
+  return target;
+}
+
+v1::Target tile_target() {
+  v1::Target target = gpu_target();
+  target.mutable_gpu()->set_register_values(16);
+  target.mutable_gpu()->set_wanted_invocations(1);
+  return target;
+}
+
 }  // namespace hearth::conformance

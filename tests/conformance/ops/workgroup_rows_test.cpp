@@ -11,14 +11,6 @@ namespace {
 
 using ir::Scalar;
 
-// A device that wants more invocations than there are rows.
-v1::Target busy_target(std::uint32_t subgroup) {
-  v1::Target target = gpu_target();
-  target.mutable_gpu()->set_subgroup_size(subgroup);
-  target.mutable_gpu()->set_wanted_invocations(1 << 20);
-  return target;
-}
-
 int num_of_workgroups(const Program& program) {
   return static_cast<int>(std::ranges::count_if(
       program.lowered().plan().kernels(), [](const v1::PlanKernel& kernel) { return kernel.unit_is_workgroup(); }));
@@ -30,7 +22,7 @@ void check_reduction(Scalar dtype, v1::Op kind, const Shape& shape, std::vector<
                      std::uint32_t subgroup, Tolerance tolerance) {
   GraphBuilder b;
   b.output(b.reduce(kind, b.input(wire(dtype), row_dims(shape)), axes));
-  Program program(b.graph(), busy_target(subgroup));
+  Program program(b.graph(), workgroup_target(subgroup));
   INFO("subgroups of " << subgroup);
   CAPTURE(shape);
   CHECK(num_of_workgroups(program) == 1);
@@ -72,7 +64,7 @@ TEST_CASE("workgroups: rows that are divided by their sums, and moved by their m
       GraphBuilder b;
       const Node x = b.input(v1::F32, row_dims(shape));
       b.output(softmax_of_rows(b, x, row_dims(shape)));
-      Program softmaxes(b.graph(), busy_target(subgroup));
+      Program softmaxes(b.graph(), workgroup_target(subgroup));
       CHECK(num_of_workgroups(softmaxes) >= 1);
       softmaxes.check({{uniform(Scalar::F32, shape, 5)}, {}}, {1e-5, 1e-7});
 
@@ -86,7 +78,7 @@ TEST_CASE("workgroups: rows that are divided by their sums, and moved by their m
       const Node little = c.fill(v1::F32, {0, 1e-5}, row_dims(shape));
       const Node variance = mean(c.op(v1::MUL, {centred, centred}));
       c.output(c.op(v1::DIV, {centred, c.op(v1::SQRT, {c.op(v1::ADD, {variance, little})})}));
-      Program norms(c.graph(), busy_target(subgroup));
+      Program norms(c.graph(), workgroup_target(subgroup));
       CHECK(num_of_workgroups(norms) >= 1);
       norms.check({{uniform(Scalar::F32, shape, 6)}, {}}, {2e-5, 2e-6});
     }
@@ -101,7 +93,7 @@ TEST_CASE("workgroups: any number of rows of any length") {
     const Node x = b.input(v1::F32, {rows, length});
     b.output(softmax_of_rows(b, x, {rows, length}));
     b.output(b.reduce(v1::REDUCE_SUM, x, {1}));
-    Program program(b.graph(), busy_target(subgroup));
+    Program program(b.graph(), workgroup_target(subgroup));
     CHECK(num_of_workgroups(program) >= 2);
     for (const std::int64_t r : {0, 1, 5}) {
       for (const std::int64_t n : {1, 2, 31, 64, 65, 200}) {
@@ -112,12 +104,24 @@ TEST_CASE("workgroups: any number of rows of any length") {
   }
 }
 
+TEST_CASE("workgroups: a long sum to one value is divided between many of them") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  GraphBuilder b;
+  b.output(b.reduce(v1::REDUCE_SUM, b.input(v1::F32, {512, 1024}), {0, 1}));
+  Program program(b.graph(), workgroup_target(8));
+  CHECK(num_of_workgroups(program) == 2);
+  const v1::Expr& units = program.lowered().plan().launches(0).grid();
+  REQUIRE(units.tokens_size() == 1);
+  CHECK(units.tokens(0).value() >= 512);
+  program.check({{uniform(Scalar::F32, {512, 1024}, 5)}, {}}, roundings(Scalar::F32, 256));
+}
+
 TEST_CASE("workgroups: what each element has a reduction of its own for stays one invocation's") {
   if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
   GraphBuilder b;
   const Node x = b.input(v1::F32, {4, 64}), w = b.input(v1::F32, {64, 96});
   b.output(b.reduce(v1::REDUCE_SUM, softmax_of_rows(b, b.op(v1::MATMUL, {x, w}), {4, 96}), {1}));
-  Program program(b.graph(), busy_target(8));
+  Program program(b.graph(), workgroup_target(8));
   program.check({{uniform(Scalar::F32, {4, 64}, 8), uniform(Scalar::F32, {64, 96}, 9)}, {}}, {1e-4, 1e-5});
 }
 

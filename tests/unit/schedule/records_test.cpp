@@ -41,6 +41,8 @@ TEST_CASE("opts of every kind go over the wire and come back") {
     CHECK((*back)[i].axis == kAllKinds[i].axis);
     CHECK((*back)[i].amount == kAllKinds[i].amount);
   }
+  const Opt workgroup{Opt::Kind::Workgroup, 2, 8};
+  CHECK(schedule::from_proto(schedule::to_proto({workgroup}))->front().kind == workgroup.kind);
   schedule::OptProtos unknown = wire;
   unknown.Mutable(0)->set_kind(static_cast<v1::Opt::Kind>(1000));
   CHECK(absl::IsInvalidArgument(schedule::from_proto(unknown).status()));
@@ -81,6 +83,7 @@ TEST_CASE("what an opt names must be there, and its amount must leave sensible c
                                       {{Kind::Before, 0, 2}},
                                       {{Kind::Before, 0, 0}},
                                       {{Kind::Before, 0, -3}},
+                                      {{Kind::Workgroup, 0, 8}},
                                       {{Kind::Pack, 0, 1}},
                                       {{Kind::Pack, 3, 1}}}) {
     INFO(schedule::to_string(bad));
