@@ -44,8 +44,8 @@ class TileChooser {
       }
     }
     std::vector<Opt> opts;
-    add(opts, columns_, best.columns);
-    if (rows_ != nullptr) add(opts, rows_, best.rows);
+    add(opts, Opt::Kind::Spread, columns_, best.columns);  // neighbours load and store neighbours
+    if (rows_ != nullptr) add(opts, Opt::Kind::Unroll, rows_, best.rows);
     return opts;
   }
 
@@ -100,11 +100,11 @@ class TileChooser {
     return rounds * depth_ * (loads * static_cast<double>(target_.load_cost()) + results);
   }
 
-  static void add(std::vector<Opt>& opts, UOpRef axis, std::int64_t amount) {
+  static void add(std::vector<Opt>& opts, Opt::Kind kind, UOpRef axis, std::int64_t amount) {
     if (amount < 2) return;
     const std::uint32_t id = axis->as<ir::RangeInfo>().axis;
     if (!KernelFacts::is_multiple(axis, amount)) opts.push_back({Opt::Kind::PadTo, id, amount});
-    opts.push_back({Opt::Kind::Unroll, id, amount});
+    opts.push_back({kind, id, amount});
   }
 
   const KernelFacts& f_;

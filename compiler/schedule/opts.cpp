@@ -9,7 +9,7 @@ namespace hearth::schedule {
 namespace {
 
 // In the order of Opt::Kind.
-constexpr std::string_view kNames[] = {"TILE", "LANES", "MASKED", "PADTO",     "UNROLL",
+constexpr std::string_view kNames[] = {"TILE", "LANES", "MASKED", "PADTO",     "UNROLL", "SPREAD",
                                        "DOT",  "SPLIT", "BEFORE", "WORKGROUP", "PACK"};
 static_assert(std::size(kNames) == static_cast<int>(Opt::Kind::Pack) + 1);
 

@@ -13,15 +13,17 @@ namespace hearth::schedule {
 
 struct Opt {
   enum class Kind {
-    Tile,       // output axis n -> ceil(n/amount) tiles (new outer axis) of at most `amount`
-    Lanes,      // axis -> vectors of `amount` lanes, the remainder as a scalar loop
-    Masked,     // like Lanes, but the remainder of an output axis is one vector with its last lanes switched off
-    PadTo,      // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
-    Unroll,     // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
-    Dot,        // reduced axis -> groups of `amount` neighbours whose dot product a matrix unit computes
-                // (matrix_units.h), the last one filled up with zeros
-    Split,      // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
-                // condition on it changes
+    Tile,    // output axis n -> ceil(n/amount) tiles (new outer axis) of at most `amount`
+    Lanes,   // axis -> vectors of `amount` lanes, the remainder as a scalar loop
+    Masked,  // like Lanes, but the remainder of an output axis is one vector with its last lanes switched off
+    PadTo,   // output axis -> rounded up to a multiple of `amount`; what is beyond its end touches no memory
+    Unroll,  // axis -> `amount` copies in a row, a constant remainder as fewer copies, another one as a loop
+    Spread,  // output axis -> `amount` copies as far from each other as the axis is long, so that neighbours in the loop
+             // that is left (invocations of a GPU) load and store neighbours; a remainder as a loop
+    Dot,     // reduced axis -> groups of `amount` neighbours whose dot product a matrix unit computes
+             // (matrix_units.h), the last one filled up with zeros
+    Split,   // axis of constant length -> those before `amount` and the others, in two sums or two stores: where a
+             // condition on it changes
     Before,     // output axis -> its loop stands directly outside of the loop of output axis `amount`
     Workgroup,  // axis -> `amount` invocations of a workgroup side by side take its elements in turns; a reduced one is
                 // summed across them. An output axis has to be a multiple (PadTo)

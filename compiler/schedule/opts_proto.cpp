@@ -16,9 +16,9 @@ constexpr int kMaxOpts = 64;
 constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096;
 
 // Kinds in the order of Opt::Kind.
-constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,      v1::Opt::LANES, v1::Opt::MASKED, v1::Opt::PAD_TO,
-                                        v1::Opt::UNROLL,    v1::Opt::DOT,   v1::Opt::SPLIT,  v1::Opt::BEFORE,
-                                        v1::Opt::WORKGROUP, v1::Opt::PACK};
+constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,   v1::Opt::LANES,     v1::Opt::MASKED, v1::Opt::PAD_TO,
+                                        v1::Opt::UNROLL, v1::Opt::SPREAD,    v1::Opt::DOT,    v1::Opt::SPLIT,
+                                        v1::Opt::BEFORE, v1::Opt::WORKGROUP, v1::Opt::PACK};
 
 absl::Status refuse(const Opt& opt, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("opt {}: {}", to_string(opt), why));
@@ -38,6 +38,8 @@ struct Names {
   }
   std::map<std::uint32_t, UOpRef> params, axes;
 };
+
+bool makes_copies(Kind kind) { return kind == Kind::Unroll || kind == Kind::Spread; }
 
 bool is_reduce(UOpRef range) { return range->as<ir::RangeInfo>().kind == ir::RangeKind::Reduce; }
 
@@ -82,7 +84,7 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!place || place == range || is_reduce(place) || is_reduce(range)) return refuse(opt, "needs two output axes");
       continue;
     }
-    const std::int64_t most = opt.kind == Kind::Unroll  ? kMaxCopies
+    const std::int64_t most = makes_copies(opt.kind)    ? kMaxCopies
                               : opt.kind == Kind::Tile  ? kMaxTile
                               : opt.kind == Kind::PadTo ? kMaxPadding
                               : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
@@ -90,7 +92,8 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
     const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
     if (opt.amount < least || opt.amount > most)
       return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));
-    if (is_reduce(range) && (opt.kind == Kind::Tile || opt.kind == Kind::PadTo || opt.kind == Kind::Masked))
+    if (is_reduce(range) &&
+        (opt.kind == Kind::Tile || opt.kind == Kind::PadTo || opt.kind == Kind::Masked || opt.kind == Kind::Spread))
       return refuse(opt, "is for output axes");
     if (!is_reduce(range) && opt.kind == Kind::Dot) return refuse(opt, "is for reduced axes");
     if (opt.kind == Kind::Split && !range->source(0)->is_const()) return refuse(opt, "is for axes of constant length");
@@ -109,7 +112,7 @@ std::int64_t num_copies(UOpRef flat, const std::vector<Opt>& opts) {
     std::int64_t copies = 1;
     for (const Opt& opt : opts) {
       // Amounts are not checked yet.
-      if (opt.kind == Kind::Unroll && names.axis(opt.axis))
+      if (makes_copies(opt.kind) && names.axis(opt.axis))
         copies = std::min<std::int64_t>(copies * std::clamp<std::int64_t>(opt.amount, 1, kMaxCopies), 1 << 30);
     }
     most = std::max(most, copies);

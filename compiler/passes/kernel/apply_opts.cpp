@@ -56,7 +56,7 @@ class Applier {
     for (UOpRef store : root_->sources) {
       UOpRef range = nullptr;
       for (std::size_t i = 2; i < store->sources.size(); ++i) {
-        if (is_axis(store->source(i), opt.axis)) range = store->source(i);
+        if (is_for(opt, store->source(i))) range = store->source(i);
       }
       if (!range) {
         stores.push_back(store);
@@ -133,6 +133,11 @@ class Applier {
 
   static bool is_axis(UOpRef x, std::uint32_t axis) { return ir::is_loop(x) && x->as<ir::RangeInfo>().axis == axis; }
 
+  // A loop of at most one iteration, whose place is always 0, stays as it is: nothing else says whether it has the one.
+  static bool is_for(const Opt& opt, UOpRef x) {
+    return is_axis(x, opt.axis) && (x->source(0)->bounds.max > 1 || opt.kind == Opt::Kind::Workgroup);
+  }
+
   // Within each store that has both, the loop of axis opt.axis moves to just outside of axis opt.amount.
   void move_before(const Opt& opt) {
     std::vector<UOpRef> stores;
@@ -164,7 +169,7 @@ class Applier {
 
   // Of the loop that `opt` makes.
   static RangeKind kind_of(const Opt& opt) {
-    if (opt.kind == Opt::Kind::Unroll) return RangeKind::Unroll;
+    if (opt.kind == Opt::Kind::Unroll || opt.kind == Opt::Kind::Spread) return RangeKind::Unroll;
     if (opt.kind == Opt::Kind::Workgroup) return RangeKind::Invocation;
     return opt.kind == Opt::Kind::Dot ? RangeKind::Dot : RangeKind::Lanes;
   }
@@ -175,8 +180,8 @@ class Applier {
     UOpRef tail_gate = nullptr;                                                  // lanes of the remainder that count
   };
 
-  // range -> outer * amount + inner, and the remainder. A loop of one iteration is its value.
-  // `fills_up`: a last group may be filled up with zeros.
+  // range -> outer * amount + inner (Spread: inner * count + outer), and the remainder. A loop of one iteration is its
+  // value. `fills_up`: a last group may be filled up with zeros.
   Pieces pieces(UOpRef range, const Opt& opt, bool fills_up = false) {
     const auto& info = range->as<ir::RangeInfo>();
     UOpRef size = range->source(0), amount = g_.index(opt.amount);
@@ -198,7 +203,9 @@ class Applier {
       p.inner = fresh(amount, kind_of(opt));
       bool once = count == g_.index(1);
       p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
-      p.main_position = ir::fold_add(g_, once ? g_.index(0) : ir::fold_mul(g_, p.main_range, amount), p.inner);
+      const bool is_apart = opt.kind == Opt::Kind::Spread && !once;
+      UOpRef in_steps = is_apart ? p.inner : p.main_range, at = is_apart ? p.main_range : p.inner;
+      p.main_position = once ? p.inner : ir::fold_add(g_, ir::fold_mul(g_, in_steps, is_apart ? count : amount), at);
     }
     if (rest != g_.index(0)) {
       UOpRef at = g_.index(0);
@@ -378,7 +385,7 @@ class Applier {
       if (!copy->is(Op::Reduce)) return copy;
       UOpRef range = nullptr;
       for (std::size_t i = 1; i < copy->sources.size(); ++i) {
-        if (is_axis(copy->source(i), opt.axis)) range = copy->source(i);
+        if (is_for(opt, copy->source(i))) range = copy->source(i);
       }
       if (!range) return copy;
       // What an earlier opt has shortened may have no such place any longer.

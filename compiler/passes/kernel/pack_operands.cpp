@@ -36,7 +36,10 @@ class Packer {
   Packer(ir::Graph& g, UOpRef kernel) : g_(g), kernel_(kernel), order_(toposort(kernel)) {
     for (UOpRef x : order_) {
       const std::size_t first = x->is(Op::Store) ? 2 : x->is(Op::Reduce) ? 1 : x->sources.size();
-      for (std::size_t i = first; i < x->sources.size(); ++i) rank(x->source(i), i);
+      for (std::size_t i = first; i < x->sources.size(); ++i) {
+        rank(x->source(i), i);
+        if (!x->source(i)->source(0)->is_const()) find_conditions(x, x->source(i)->source(0));
+      }
       if (x->is(Op::Load) && x->sources.size() > 1) has_alternative_.insert(x->source(0));
     }
   }
@@ -103,6 +106,16 @@ class Packer {
     ranks_.emplace(range, Rank{group, position, info.axis});
   }
 
+  // What `x` accesses is accessed for those values of the ranges only that leave a loop of `length` something to do.
+  void find_conditions(UOpRef x, UOpRef length) {
+    std::vector<UOpRef> ranges = toposort(length);
+    std::erase_if(ranges, [](UOpRef r) { return !r->is(Op::Range); });
+    if (ranges.empty()) return;
+    for (UOpRef index : toposort(x)) {
+      if (index->is(Op::Index)) conditions_[index].insert(ranges.begin(), ranges.end());
+    }
+  }
+
   struct Region {
     std::vector<UOpRef> ranges;  // in order, of the copy's own
     UOpRef position = nullptr, gate = nullptr;
@@ -152,6 +165,9 @@ class Packer {
     std::vector<UOpRef> ranges;
     for (const ir::AffineTerm& term : ir::to_affine(index->source(1)).terms) {
       if (!term.atom->is(Op::Range) || !term.atom->source(0)->is_const()) return std::nullopt;
+      // Beyond a tile's end there may be no element to copy.
+      const auto conditions = conditions_.find(index);
+      if (conditions != conditions_.end() && conditions->second.contains(term.atom)) return std::nullopt;
       ranges.push_back(term.atom);
     }
     // The gate is evaluated when the copy is made.
@@ -224,6 +240,8 @@ class Packer {
   std::vector<UOpRef> order_;
   std::unordered_map<UOpRef, Rank> ranks_;
   std::unordered_set<UOpRef> has_alternative_;
+  std::unordered_map<UOpRef, std::unordered_set<UOpRef>>
+      conditions_;  // of an access: ranges that lengths around it use
   std::unordered_map<UOpRef, UOpRef> map_;
 };
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "compiler/ir/affine.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/schedule/product.h"
 
@@ -35,7 +36,7 @@ std::string text_of(const std::vector<Opt>& opts) {
 
 std::int64_t results_of(const std::vector<Opt>& opts) {
   std::int64_t results = 1;
-  for (const Opt& opt : opts) results *= opt.kind == Opt::Kind::Unroll ? opt.amount : 1;
+  for (const Opt& opt : opts) results *= opt.kind == Opt::Kind::PadTo ? 1 : opt.amount;
   return results;
 }
 
@@ -79,6 +80,31 @@ TEST_CASE("a product of one row has a tile along it") {
   const std::vector<Opt> row = tile_of({1, 512, 512, false, false}, gpu(64, 16, 16));
   CHECK(results_of(row) >= 4);
   CHECK(results_of(row) <= 16);
+}
+
+TEST_CASE("neighbouring invocations load and store neighbours, whatever the tile") {
+  for (const Product& product : {Product{64, 64, 32, false, false}, Product{30, 50, 7, false, false}}) {
+    const std::vector<Opt> opts = tile_of(product, gpu(64, 8, 16));
+    INFO(text_of(opts));
+    REQUIRE(results_of(opts) >= 16);
+    ir::Graph g;
+    const auto shaped = passes::apply_opts(g, kernel_of(g, product), opts);
+    REQUIRE(shaped.ok());
+    const auto kernel = passes::expand(g, *shaped);
+    REQUIRE(kernel.ok());
+    int apart = 0;
+    for (UOpRef x : toposort(*kernel)) {
+      if (!x->is(Op::Index)) continue;
+      for (const ir::AffineTerm& term : ir::to_affine(x->source(1)).terms) {
+        const bool is_column = ir::is_loop(term.atom) && term.atom->as<ir::RangeInfo>().axis == 1;
+        // A row of the first operand is the same for neighbours; else one invocation's element is beside the next one's.
+        if (!is_column) continue;
+        CHECK(term.coefficient == 1);
+        ++apart;
+      }
+    }
+    CHECK(apart >= 2);
+  }
 }
 
 }  // namespace hearth

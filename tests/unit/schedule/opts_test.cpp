@@ -66,6 +66,7 @@ TEST_CASE("random opts in random order leave what a product computes") {
       opts.push_back({random() % 2 ? Opt::Kind::Lanes : Opt::Kind::Masked, lane_axis, amount()});
     }
     if (random() % 2 == 0) opts.push_back({Opt::Kind::Unroll, static_cast<std::uint32_t>(random() % 3), amount()});
+    if (random() % 4 == 0) opts.push_back({Opt::Kind::Spread, static_cast<std::uint32_t>(random() % 2), amount()});
     if (random() % 2 == 0) opts.push_back({Opt::Kind::Before, 1, 0});
     if (random() % 2 == 0) opts.push_back({Opt::Kind::Unroll, static_cast<std::uint32_t>(random() % 3), amount()});
     if (random() % 2 == 0) opts.push_back({Opt::Kind::Pack, 1, 1});
@@ -80,6 +81,21 @@ TEST_CASE("random opts in random order leave what a product computes") {
   }
   CHECK(packed > 100 / kShare);
   CHECK(contractions > 50 / kShare);
+}
+
+TEST_CASE("no copy reads beyond the end of an operand whose last tile is shorter") {
+  using Kind = Opt::Kind;
+  std::mt19937 random(2);
+  const Product p{9, 13, 13, false, true};
+  const std::vector<HostTensor> buffers = buffers_of(p, random);
+  for (const Opt& second : {Opt{Kind::Unroll, 0, 3}, Opt{Kind::Lanes, 0, 3}, Opt{Kind::Masked, 0, 3}}) {
+    for (const std::int64_t tile : {2, 4, 5, 7}) {
+      const std::vector<Opt> opts = {
+          {Kind::Tile, 0, tile}, {Kind::Unroll, 0, 4}, second, {Kind::Pack, 1, 1}, {Kind::Pack, 2, 1}};
+      INFO(text_of(p, opts));
+      CHECK(run_with(p, opts, buffers).bytes == run_with(p, {}, buffers).bytes);
+    }
+  }
 }
 
 TEST_CASE("the tile that is chosen for a product computes it, for vectors of 128 to 512 bits") {

@@ -13,7 +13,7 @@ namespace {
 
 const std::vector<Opt> kAllKinds = {{Opt::Kind::Tile, 0, 8},   {Opt::Kind::PadTo, 1, 4},  {Opt::Kind::Lanes, 1, 4},
                                     {Opt::Kind::Masked, 1, 4}, {Opt::Kind::Unroll, 2, 3}, {Opt::Kind::Before, 1, 0},
-                                    {Opt::Kind::Pack, 2, 1}};
+                                    {Opt::Kind::Pack, 2, 1},   {Opt::Kind::Spread, 1, 4}};
 
 // The product's flat kernel with other numbers for its axes and params.
 UOpRef renumbered(ir::Graph& g, UOpRef kernel) {
