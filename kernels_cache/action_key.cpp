@@ -133,6 +133,9 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.max_buffer_bytes", target.gpu().max_buffer_bytes());
   add_known("target.gpu.max_loop_rounds", target.gpu().max_loop_rounds());
   add_known("target.gpu.max_invocation_ms", target.gpu().max_invocation_ms());
+  add_known("target.gpu.register_values", target.gpu().register_values());
+  add_known("target.gpu.wanted_invocations", target.gpu().wanted_invocations());
+  add_known("target.gpu.load_cost", target.gpu().load_cost());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

@@ -67,7 +67,10 @@ Json kernels_json(const EmittedPlan& emitted) {
                  {"sha256", to_hex(sha256(code))},
                  {"operations", kernel.num_ops()},
                  {"blob", kernel.has_blob()}};
-    if (kernel.workgroup_size() > 0) item["workgroup"] = {kernel.workgroup_size(), 1, 1};
+    if (kernel.workgroup_size() > 0) {
+      item["workgroup"] = {kernel.workgroup_size(), 1, 1};
+      item["unit_is_workgroup"] = kernel.unit_is_workgroup();
+    }
     kernels.push_back(std::move(item));
   }
   return kernels;

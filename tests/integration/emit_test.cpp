@@ -39,6 +39,27 @@ std::uint32_t word_at(const std::string& bytes, std::size_t place) {
   return word;
 }
 
+// Of a SPIR-V module: where the instructions of `opcode` begin, in words.
+constexpr std::uint32_t kExecutionMode = 16, kControlBarrier = 224;
+std::vector<std::size_t> instructions_of(const std::string& code, std::uint32_t opcode) {
+  std::vector<std::size_t> found;
+  for (std::size_t at = 5; at * 4 < code.size();) {
+    const std::uint32_t word = word_at(code, at * 4);
+    if ((word & 0xffff) == opcode) found.push_back(at);
+    at += std::max<std::size_t>(1, word >> 16);
+  }
+  return found;
+}
+
+Json local_size(const std::string& code) {
+  constexpr std::uint32_t kLocalSize = 17;
+  for (const std::size_t at : instructions_of(code, kExecutionMode)) {
+    if (word_at(code, (at + 2) * 4) != kLocalSize) continue;
+    return {word_at(code, (at + 3) * 4), word_at(code, (at + 4) * 4), word_at(code, (at + 5) * 4)};
+  }
+  return nullptr;
+}
+
 // Whether code is what its format's header says, for the target's machine.
 void check_code(const std::string& target, const std::string& code) {
   constexpr std::uint32_t kSpirvMagic = 0x07230203;
@@ -75,6 +96,7 @@ TEST_CASE("emit: every target's kernels are files of its own format, and the man
     const Json &kernels = manifest["kernels"], &buffers = manifest["buffers"], &launches = manifest["launches"];
     REQUIRE_FALSE(kernels.empty());
     std::size_t files = 1;  // the manifest
+    int workgroups = 0;
     for (const Json& kernel : kernels) {
       const std::string code = content(place.file(folder) + "/" + kernel["file"].get<std::string>());
       CHECK(kernel["bytes"] == code.size());
@@ -82,7 +104,14 @@ TEST_CASE("emit: every target's kernels are files of its own format, and the man
       check_code(target, code);
       const bool is_gpu = target.rfind("vulkan:", 0) == 0;
       CHECK(kernel.contains("workgroup") == is_gpu);
-      if (is_gpu) CHECK(kernel["workgroup"] == Json::array({64, 1, 1}));
+      CHECK(kernel.contains("unit_is_workgroup") == is_gpu);
+      if (is_gpu) {
+        const bool has_barriers = !instructions_of(code, kControlBarrier).empty();
+        CHECK(kernel["workgroup"] == local_size(code));
+        CHECK(kernel["unit_is_workgroup"] == has_barriers);
+        CHECK((has_barriers || kernel["workgroup"] == Json::array({64, 1, 1})));
+        workgroups += has_barriers;
+      }
       ++files;
     }
     REQUIRE_FALSE(launches.empty());
@@ -102,6 +131,7 @@ TEST_CASE("emit: every target's kernels are files of its own format, and the man
       }
       files += buffer["kind"] == "constant";
     }
+    CHECK((workgroups > 0) == (target.rfind("vulkan:", 0) == 0));  // the softmax's rows
     CHECK(static_cast<std::size_t>(std::distance(fs::directory_iterator(place.file(folder)), {})) == files);
   }
 }

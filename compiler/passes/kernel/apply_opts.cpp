@@ -8,8 +8,8 @@
 #include "base/status_macros.h"
 #include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
+#include "compiler/passes/kernel/axis_pieces.h"
 #include "compiler/passes/lowered/reduce_kind.h"
-#include "compiler/rules/polynomial.h"
 #include "compiler/rules/rules.h"
 #include "compiler/schedule/matrix_units.h"
 #include "fmt/format.h"
@@ -24,7 +24,7 @@ using schedule::Opt;
 
 class Applier {
  public:
-  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root), next_axis_(ir::next_axis(root)) {}
+  Applier(ir::Graph& g, UOpRef root) : g_(g), root_(root), axes_(g, root) {}
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
@@ -44,11 +44,9 @@ class Applier {
   }
 
  private:
-  UOpRef fresh(UOpRef size, RangeKind kind) { return g_.range(size, next_axis_++, kind); }
-
   // A range of its own with the length of `range`, which may depend on loops that `renamed` replaces.
   UOpRef copy_of(UOpRef range, const std::vector<std::pair<UOpRef, UOpRef>>& renamed) {
-    return fresh(substitute(g_, range->source(0), renamed), range->as<ir::RangeInfo>().kind);
+    return axes_.range(substitute(g_, range->source(0), renamed), range->as<ir::RangeInfo>().kind);
   }
 
   void apply(const Opt& opt) {
@@ -85,7 +83,7 @@ class Applier {
       const bool is_divided = std::any_of(store->sources.begin() + 2, store->sources.end(),
                                           [](UOpRef r) { return ir::is_range(r, RangeKind::Invocation); });
       if (!is_divided) {
-        UOpRef invocation = fresh(g_.index(divides->amount), RangeKind::Invocation);
+        UOpRef invocation = axes_.range(g_.index(divides->amount), RangeKind::Invocation);
         UOpRef index = store->source(0), is_first = ir::fold_lt(g_, invocation, g_.index(1));
         std::vector<UOpRef> sources(store->sources.begin(), store->sources.end()),
             place(index->sources.begin(), index->sources.end());
@@ -113,9 +111,10 @@ class Applier {
       UOpRef size = range->source(0), amount = g_.index(opt.amount);
       if (!place_of.contains(range)) {
         const auto& info = range->as<ir::RangeInfo>();
-        UOpRef count = simple(ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(opt.amount - 1)), amount));
+        UOpRef count =
+            simplified_length(g_, ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(opt.amount - 1)), amount));
         UOpRef outer = count == g_.index(1) ? nullptr : g_.range(count, info.axis, info.kind);
-        UOpRef inner = fresh(amount, RangeKind::Invocation);
+        UOpRef inner = axes_.range(amount, RangeKind::Invocation);
         UOpRef position = outer ? ir::fold_add(g_, ir::fold_mul(g_, outer, amount), inner) : inner;
         place_of.emplace(range, Place{position, outer, inner});
       }
@@ -167,76 +166,6 @@ class Applier {
     root_ = g_.make(Op::Sink, root_->dtype, stores, root_->payload);
   }
 
-  // Of the loop that `opt` makes.
-  static RangeKind kind_of(const Opt& opt) {
-    if (opt.kind == Opt::Kind::Unroll || opt.kind == Opt::Kind::Spread) return RangeKind::Unroll;
-    if (opt.kind == Opt::Kind::Workgroup) return RangeKind::Invocation;
-    return opt.kind == Opt::Kind::Dot ? RangeKind::Dot : RangeKind::Lanes;
-  }
-
-  struct Pieces {
-    UOpRef main_position = nullptr, main_range = nullptr, inner = nullptr;       // null: no whole piece
-    UOpRef tail_position = nullptr, tail_range = nullptr, tail_inner = nullptr;  // null: no remainder
-    UOpRef tail_gate = nullptr;                                                  // lanes of the remainder that count
-  };
-
-  // range -> outer * amount + inner (Spread: inner * count + outer), and the remainder. A loop of one iteration is its
-  // value. `fills_up`: a last group may be filled up with zeros.
-  Pieces pieces(UOpRef range, const Opt& opt, bool fills_up = false) {
-    const auto& info = range->as<ir::RangeInfo>();
-    UOpRef size = range->source(0), amount = g_.index(opt.amount);
-    if (opt.kind == Opt::Kind::Split) {
-      Pieces p;
-      p.main_position = g_.index(0);
-      if (opt.amount > 1) p.main_position = p.main_range = g_.range(amount, info.axis, info.kind);
-      p.tail_position = amount;
-      if (UOpRef rest = ir::fold_sub(g_, size, amount); rest != g_.index(1)) {
-        p.tail_range = fresh(rest, info.kind);
-        p.tail_position = ir::fold_add(g_, amount, p.tail_range);
-      }
-      return p;
-    }
-    UOpRef count = simple(ir::fold_floordiv(g_, size, amount)), rest = simple(ir::fold_floormod(g_, size, amount));
-    if (!size->is_const() && amount->is_const() && is_multiple(size, amount->int_value())) rest = g_.index(0);
-    Pieces p;
-    if (count->bounds.max > 0) {
-      p.inner = fresh(amount, kind_of(opt));
-      bool once = count == g_.index(1);
-      p.main_range = once ? nullptr : g_.range(count, info.axis, info.kind);
-      const bool is_apart = opt.kind == Opt::Kind::Spread && !once;
-      UOpRef in_steps = is_apart ? p.inner : p.main_range, at = is_apart ? p.main_range : p.inner;
-      p.main_position = once ? p.inner : ir::fold_add(g_, ir::fold_mul(g_, in_steps, is_apart ? count : amount), at);
-    }
-    if (rest != g_.index(0)) {
-      UOpRef at = g_.index(0);
-      const bool masked = opt.kind == Opt::Kind::Masked && info.kind != RangeKind::Reduce && rest != g_.index(1);
-      if (masked || fills_up) {
-        at = p.tail_inner = fresh(amount, kind_of(opt));
-        p.tail_gate = ir::fold_lt(g_, at, rest);
-      } else if (opt.kind == Opt::Kind::Unroll && rest->is_const() && rest->int_value() > 1) {
-        at = p.tail_inner = fresh(rest, RangeKind::Unroll);
-      } else if (rest != g_.index(1)) {
-        at = p.tail_range = fresh(rest, info.kind);
-      }
-      p.tail_position = ir::fold_add(g_, ir::fold_mul(g_, count, amount), at);
-    }
-    return p;
-  }
-
-  // The length of a loop, so that one that is always zero or one is known.
-  UOpRef simple(UOpRef length) {
-    if (length->is_const()) return length;
-    const auto simplified = rules::simplify(g_, length);
-    return simplified.ok() ? *simplified : length;
-  }
-
-  // For all values of the variables.
-  static bool is_multiple(UOpRef size, std::int64_t amount) {
-    rules::Polynomial polynomial;
-    polynomial.add(size);
-    return polynomial.is_multiple_of(amount);
-  }
-
   UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
     std::pair<UOpRef, UOpRef> map[] = {{from, to}};
     return substitute(g_, root, map);
@@ -269,7 +198,7 @@ class Applier {
 
   // Of `size` in whole groups of `amount`.
   UOpRef grouped(UOpRef size, std::int64_t amount) {
-    return ir::fold_mul(g_, simple(ir::fold_floordiv(g_, size, g_.index(amount))), g_.index(amount));
+    return ir::fold_mul(g_, simplified_length(g_, ir::fold_floordiv(g_, size, g_.index(amount))), g_.index(amount));
   }
 
   static void append(std::vector<UOpRef>* to, const std::vector<UOpRef>& more) {
@@ -279,7 +208,7 @@ class Applier {
   std::vector<UOpRef> split_store(UOpRef store, UOpRef range, const Opt& opt,
                                   std::optional<Whole> whole = std::nullopt) {
     std::vector<UOpRef> out;
-    Pieces p = pieces(range, opt);
+    AxisPieces p = pieces_of(axes_, range, opt);
     // Begins behind all groups of the whole, so that it is plainly a multiple.
     if (whole && p.tail_position && whole->amount % opt.amount == 0) {
       UOpRef begin = ir::fold_sub(g_, grouped(whole->size, opt.amount), grouped(whole->size, whole->amount));
@@ -357,7 +286,7 @@ class Applier {
   UOpRef block(UOpRef store, UOpRef range, std::int64_t amount) {
     UOpRef size = range->source(0), n = g_.index(amount);
     UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
-    UOpRef outer = fresh(blocks, range->as<ir::RangeInfo>().kind);
+    UOpRef outer = axes_.range(blocks, range->as<ir::RangeInfo>().kind);
     UOpRef begin = ir::fold_mul(g_, outer, n);
     const bool exact = is_multiple(size, amount);
     UOpRef length = exact ? n : g_.binary(Op::Min, n, ir::fold_sub(g_, size, begin));
@@ -378,7 +307,7 @@ class Applier {
 
   void split_reductions(const Opt& opt) {
     using Key = std::pair<UOpRef, bool>;  // the split range, and whether its last group is filled up
-    std::map<Key, Pieces> pieces_of;      // the reductions of a group share their loops
+    std::map<Key, AxisPieces> split;      // the reductions of a group share their loops
     std::map<Key, std::vector<UOpRef>> tail_ranges;
     root_ = rebuild(g_, root_, [&](UOpRef x, ir::Sources& sources) {
       UOpRef copy = g_.with_sources(x, sources);
@@ -395,8 +324,8 @@ class Applier {
       // Loads that are off give zeros, and the product of two of them adds nothing.
       const bool fills_up = opt.kind == Opt::Kind::Dot && schedule::is_product_along(copy, range);
       const auto key = std::make_pair(range, fills_up);
-      if (!pieces_of.contains(key)) pieces_of.emplace(key, pieces(range, opt, fills_up));
-      const Pieces& p = pieces_of.at(key);
+      if (!split.contains(key)) split.emplace(key, pieces_of(axes_, range, opt, fills_up));
+      const AxisPieces& p = split.at(key);
       UOpRef main = nullptr, tail = nullptr;
       if (p.main_position) main = reduce_piece(copy, range, {p.main_position, p.main_range, p.inner}, nullptr);
       if (p.tail_position)
@@ -438,7 +367,7 @@ class Applier {
 
   ir::Graph& g_;
   UOpRef root_;
-  std::uint32_t next_axis_;
+  FreshAxes axes_;
 };
 
 }  // namespace

@@ -104,6 +104,27 @@ TEST_CASE("workgroups: any number of rows of any length") {
   }
 }
 
+TEST_CASE("workgroups: a device with little shared memory, small workgroups or subgroups of one does without them") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  struct Record {
+    std::uint32_t subgroup, workgroup, shared_bytes;
+  };
+  for (const Record& record : {Record{1, 128, 16384}, Record{32, 128, 0}, Record{32, 128, 64}, Record{32, 1, 16384}}) {
+    CAPTURE(record.subgroup, record.workgroup, record.shared_bytes);
+    v1::Target target = workgroup_target(record.subgroup);
+    target.mutable_gpu()->set_max_workgroup_invocations(record.workgroup);
+    target.mutable_gpu()->set_workgroup_size(std::min(target.gpu().workgroup_size(), record.workgroup));
+    target.mutable_gpu()->set_shared_bytes(record.shared_bytes);
+    GraphBuilder b;
+    const Node x = b.input(v1::F32, {3, 200});
+    b.output(softmax_of_rows(b, x, {3, 200}));
+    b.output(b.reduce(v1::REDUCE_SUM, x, {0, 1}));
+    Program program(b.graph(), target);
+    CHECK(num_of_workgroups(program) == 0);
+    program.check({{uniform(Scalar::F32, {3, 200}, 7)}, {}}, {2e-5, 2e-5});
+  }
+}
+
 TEST_CASE("workgroups: a long sum to one value is divided between many of them") {
   if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
   GraphBuilder b;

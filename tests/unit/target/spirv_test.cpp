@@ -119,7 +119,10 @@ TEST_CASE("a body that no pass makes is a bug that names its node") {
   few.num_buffers = 1;
   CHECK_THAT(refused(few), Contains("the kernel has 1 buffers"));
   passes::LinearKernel outside = k.kernel;
-  outside.body.insert(outside.body.begin() + 3, outside.body[8]);  // a store in front of the grid
+  UOpRef zero = k.g.constant(Scalar::I64, std::int64_t{0}), value = k.g.constant(Scalar::F32, 0.0);
+  UOpRef first = k.g.make(Op::Index, Scalar::Void, {k.kernel.body[1], zero, k.g.boolean(true)});
+  UOpRef store = k.g.make(Op::Store, Scalar::Void, {first, value});
+  outside.body.insert(outside.body.begin() + 3, {zero, value, first, store});  // in front of the grid
   CHECK_THAT(refused(outside), Contains("a store outside of the grid"));
 }
 
