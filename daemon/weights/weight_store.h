@@ -1,5 +1,5 @@
-// WeightStore: sealed memory files, and descriptors of GPUs' memory, with the weights of plans, which processes made and others map, and digests of parts
-// of files, so that not every process hashes its model. Each user has its own; that two users' blocks are one file is
+// WeightStore: sealed memory files, and descriptors of GPUs' memory, with the weights of plans, which processes made
+// and others map, and digests of parts of files, so that not every process hashes its model. Each user has its own; that two users' blocks are one file is
 // for the caller to bring about (other_owners), who then knows that both have its bytes.
 //
 // A block is kept while somebody holds it and for a while afterwards; beyond the limits the least recently used go
@@ -57,8 +57,8 @@ class WeightStore {
   // The same, but it counts as no use of it.
   int peek(uid_t uid, const std::string& key, std::uint64_t size_bytes) const;
   // Keeps the first of two. `size_bytes` of a GPU's memory count for nothing, but for its file's, if it has any, and it
-  // goes with the last that holds it. `maker` is the process that gives it: with more than half of the limit it puts nobody
-  // else's blocks out that are held.
+  // goes with the last that holds it. `maker` is the process that gives it: with more than half of the limit it puts
+  // nobody else's blocks out that are held.
   absl::Status put(const ClientId& maker, const std::string& key, const WeightSize& size, UniqueFd file, Time now);
   // What put() would take of room; those errors of it that are not about room.
   absl::StatusOr<std::uint64_t> check(const WeightSize& size, int file) const;

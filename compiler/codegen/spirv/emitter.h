@@ -1,6 +1,6 @@
 // Emitter: linear kernel body -> one compute shader of the GPU kernel ABI (base/kernel_abi.h): each invocation, or where
-// the body says so each workgroup, takes units of the launch, from its own number on, in steps of all of them. INTERNAL names the node of a malformed
-// body, UNIMPLEMENTED the feature that a node needs and the target lacks.
+// the body says so each workgroup, takes units of the launch, from its own number on, in steps of all of them. INTERNAL
+// names the node of a malformed body, UNIMPLEMENTED the feature that a node needs and the target lacks.
 //
 //   absl::StatusOr<std::vector<std::uint32_t>> words = Emitter(kernel, target).run();
 #pragma once

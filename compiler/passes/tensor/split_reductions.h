@@ -1,8 +1,8 @@
 // split_reductions: a large reduction becomes parts that threads or invocations divide, and the reduction of those.
 //
-// A launch is divided along its results, so a reduction to a single value would be one thread's or workgroup's work. The first long
-// axis is cut into equal parts; their results are stored. Narrow floats are summed in f32 up to the end, as in one
-// reduction.
+// A launch is divided along its results, so a reduction to a single value would be one thread's or workgroup's work.
+// The first long axis, or all elements in a row for workgroups, is cut into equal parts; their results are stored. Narrow
+// floats are summed in f32 up to the end, as in one reduction.
 //
 // Where the target bounds the rounds that one invocation makes (Target::max_reduction_rounds), a longer reduction is
 // made in stages, none of them longer: over some of its axes first, or over parts of an axis, about as many as a part

@@ -11,8 +11,8 @@
 #include "base/sha256.h"
 #include "runtime/replay/loaded_plan.h"
 #include "tests/unit/runtime/kernel_factory.h"
+#include "tests/unit/runtime/saxpy_replay.h"
 #include "tests/unit/stream/stand_in.h"
-#include "tests/unit/stream/stream_plans.h"
 
 namespace hearth::runtime {
 namespace {
@@ -28,7 +28,7 @@ constexpr int kLost[] = {4, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 71
 
 // Load, run, read, run timed: the first thing that goes wrong.
 absl::Status use_stream(const Device& device, const SaxpyPlan& made) {
-  const auto plan = load_stream(device, made);
+  const auto plan = load_saxpy(device, made);
   if (!plan.ok()) return plan.status();
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   if (!instance.ok()) return instance.status();
@@ -56,7 +56,7 @@ TEST_CASE("a replay is one launch of a graph, and makes, allocates and changes n
   for (const int launches : {36, 450}) {
     INFO(launches << " launches");
     const auto device = StandIn::device();
-    const auto plan = load_stream(*device, plan_of(launches));
+    const auto plan = load_saxpy(*device, plan_of(launches));
     INFO(plan.status().message());
     REQUIRE(plan.ok());
     absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
@@ -129,7 +129,7 @@ TEST_CASE("a context that is gone is said to be, from then on, and nothing is as
   for (const int error : kLost) {
     StandIn::reset();
     const auto device = StandIn::device();
-    const auto plan = load_stream(*device, made);
+    const auto plan = load_saxpy(*device, made);
     REQUIRE(plan.ok());
     absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     REQUIRE(instance.ok());
@@ -142,7 +142,7 @@ TEST_CASE("a context that is gone is said to be, from then on, and nothing is as
     const std::uint64_t launches = StandIn::calls(Entry::graph_launch);
     CHECK(absl::IsUnavailable(instance->execute()));
     CHECK(StandIn::calls(Entry::graph_launch) == launches);
-    CHECK(absl::IsUnavailable(load_stream(*device, made).status()));
+    CHECK(absl::IsUnavailable(load_saxpy(*device, made).status()));
     CHECK(absl::IsUnavailable(device->allocate(16, "a test", MemoryUse::kDevice).status()));
   }
   StandIn::reset();
@@ -151,7 +151,7 @@ TEST_CASE("a context that is gone is said to be, from then on, and nothing is as
 TEST_CASE("rows of a run that failed, which may not have arrived, are copied again by the next") {
   StandIn::reset();
   const auto device = StandIn::device();
-  const auto plan = load_stream(*device, plan_of(4));
+  const auto plan = load_saxpy(*device, plan_of(4));
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE((instance.ok() && is_right(*instance, 256)));
@@ -167,7 +167,7 @@ TEST_CASE("with checks a launch that ends a context is named, with its kernel") 
   REQUIRE(setenv("HEARTH_DEVICE_CHECKS", "1", 1) == 0);
   StandIn::reset();
   const auto device = StandIn::device();
-  const auto plan = load_stream(*device, plan_of(4));
+  const auto plan = load_saxpy(*device, plan_of(4));
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE(unsetenv("HEARTH_DEVICE_CHECKS") == 0);
@@ -184,7 +184,7 @@ TEST_CASE("a stream that does not get on is given up at its deadline, and nothin
   REQUIRE(device->allocate(16, "a test", MemoryUse::kShared).ok());  // opens it
   REQUIRE(unsetenv("HEARTH_DEVICE_TIMEOUT_MS") == 0);
   {
-    const auto plan = load_stream(*device, plan_of(4));
+    const auto plan = load_saxpy(*device, plan_of(4));
     REQUIRE(plan.ok());
     absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     REQUIRE(instance.ok());
@@ -251,7 +251,7 @@ TEST_CASE("managed memory may be more than the device has, and computes the same
   CHECK(more.ok());
   CHECK(StandIn::calls(Entry::allocate) == 0);
   CHECK(absl::IsResourceExhausted(device->allocate(SIZE_MAX, "weights", MemoryUse::kDevice).status()));
-  const auto plan = load_stream(*device, plan_of(4));
+  const auto plan = load_saxpy(*device, plan_of(4));
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE(instance.ok());
@@ -265,11 +265,11 @@ TEST_CASE("a plan that was compiled for another GPU is refused, by both names; o
   SaxpyPlan made = plan_of(4);
   const bool is_cuda = StandIn::api().name() == "cuda";
   made.plan.mutable_target()->set_arch(is_cuda ? "sm_70" : "gfx1100");
-  const absl::Status other = load_stream(*device, made).status();
+  const absl::Status other = load_saxpy(*device, made).status();
   CHECK(other.ok() == is_cuda);
   made.plan.mutable_target()->set_arch(info.target.arch());
   made.plan.mutable_target()->set_triple("nvptx64-nvidia-cuda");
-  const absl::Status triple = load_stream(*device, made).status();
+  const absl::Status triple = load_saxpy(*device, made).status();
   CHECK(absl::IsFailedPrecondition(triple));
   CHECK_THAT(std::string(triple.message()),
              Catch::Contains("nvptx64-nvidia-cuda") && Catch::Contains("prepare it for device '" + info.device));
@@ -300,7 +300,7 @@ TEST_CASE("code that the driver does not take is refused by its kernel's name, w
   made.artifacts[1].path.clear();
   made.artifacts[1].digest = to_bytes(sha256(made.artifacts[1].bytes));
   made.plan.mutable_kernels(1)->set_artifact(made.artifacts[1].digest);
-  const absl::Status status = load_stream(*device, made).status();
+  const absl::Status status = load_saxpy(*device, made).status();
   CHECK(absl::IsFailedPrecondition(status));
   CHECK_THAT(std::string(status.message()), Catch::Contains("kernel 'add'") && Catch::Contains("200"));
   CHECK(status.message().find('\033') == absl::string_view::npos);
@@ -311,7 +311,7 @@ TEST_CASE("a process that was forked after a device was used is refused by name,
   StandIn::reset();
   const auto device = StandIn::device();
   const SaxpyPlan made = plan_of(4);
-  const auto plan = load_stream(*device, made);
+  const auto plan = load_saxpy(*device, made);
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE((instance.ok() && is_right(*instance, 256)));
@@ -320,7 +320,7 @@ TEST_CASE("a process that was forked after a device was used is refused by name,
     const auto is_refused = [](const absl::Status& status) {
       return absl::IsFailedPrecondition(status) && status.message().find("forked") != absl::string_view::npos;
     };
-    const bool all = is_refused(instance->execute()) && is_refused(load_stream(*device, made).status()) &&
+    const bool all = is_refused(instance->execute()) && is_refused(load_saxpy(*device, made).status()) &&
                      is_refused(device->allocate(16, "a test", MemoryUse::kShared).status());
     {
       absl::StatusOr<Instance> dropped = std::move(instance);

@@ -13,16 +13,13 @@
 #include "runtime/devices/devices.h"
 #include "runtime/hal/vulkan/vulkan_device.h"
 #include "runtime/replay/loaded_plan.h"
-#include "tests/unit/runtime/kernel_factory.h"
+#include "tests/unit/runtime/saxpy_replay.h"
 #include "tests/unit/vulkan/entry_points.h"
 
 namespace hearth::runtime {
 namespace {
 
 using testing::EntryPoints;
-using testing::SaxpyPlan;
-
-constexpr float kScale = 3;
 
 VulkanDeviceInfo info_of_first() {
   const absl::StatusOr<std::vector<VulkanDeviceInfo>> all = vulkan_devices();
@@ -41,33 +38,9 @@ struct Opened {
   std::unique_ptr<VulkanDevice> device;
 };
 
-absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_on(const Device& device, const SaxpyPlan& made) {
-  const std::string bytes = made.plan.SerializeAsString();
-  LoadRequest request;
-  request.device = &device;
-  request.plan = bytes;
-  request.artifacts = made.artifacts;
-  request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
-  return LoadedPlan::create(request);
-}
-
-SaxpyPlan long_plan(int launches) { return testing::saxpy_plan(256, true, launches); }
-
-bool computes(Instance& instance, std::int64_t n) {
-  auto* x = static_cast<float*>(instance.input("x")->data);
-  auto* y = static_cast<float*>(instance.input("y")->data);
-  for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = 1;
-  if (!instance.execute().ok()) return false;
-  const auto out = instance.output("out");
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (static_cast<const float*>(out->data)[i] != kScale * static_cast<float>(i) + 1) return false;
-  }
-  return true;
-}
-
 // Load, run, run timed: the first thing that goes wrong.
 absl::Status use(const Device& device, const SaxpyPlan& made) {
-  const auto plan = load_on(device, made);
+  const auto plan = load_saxpy(device, made);
   if (!plan.ok()) return plan.status();
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   if (!instance.ok()) return instance.status();
@@ -85,7 +58,7 @@ TEST_CASE("a replay is one submission, and records, allocates and creates nothin
   for (const int launches : {36, 450}) {
     INFO(launches << " launches");
     const Opened opened;
-    const auto plan = load_on(*opened.device, long_plan(launches));
+    const auto plan = load_saxpy(*opened.device, plan_of(launches));
     INFO(plan.status().message());
     REQUIRE(plan.ok());
     absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
@@ -95,7 +68,7 @@ TEST_CASE("a replay is one submission, and records, allocates and creates nothin
     EntryPoints::reset();
     for (const std::int64_t n : {256, 256, 100, 7}) {
       REQUIRE(instance->set_var("n", n).ok());
-      CHECK(computes(*instance, n));
+      CHECK(is_right(*instance, n));
       ++replays;
     }
     REQUIRE(instance->bind_input("y", other.data(), 1024).ok());
@@ -111,7 +84,7 @@ TEST_CASE("a replay is one submission, and records, allocates and creates nothin
 TEST_CASE("every entry point may fail once: the error names it, nothing stays behind, and the plan can be used again") {
   for (const bool staging : {false, true}) {
     const Opened opened({.always_stage = staging});
-    const SaxpyPlan made = long_plan(4);
+    const SaxpyPlan made = plan_of(4);
     REQUIRE(use(*opened.device, made).ok());  // and what stays with the device is there
     const std::int64_t alive = EntryPoints::alive();
     std::set<std::string> seen;
@@ -149,8 +122,8 @@ TEST_CASE("opening a device that fails says so, and the next try may succeed") {
 
 TEST_CASE("a device that is lost in the middle of a replay is said to be, from then on, and others go on") {
   const Opened lost, other;
-  const SaxpyPlan made = long_plan(4);
-  const auto plan = load_on(*lost.device, made), others_plan = load_on(*other.device, made);
+  const SaxpyPlan made = plan_of(4);
+  const auto plan = load_saxpy(*lost.device, made), others_plan = load_saxpy(*other.device, made);
   REQUIRE((plan.ok() && others_plan.ok()));
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   absl::StatusOr<Instance> others = create_instance(*others_plan, {.threads = 1});
@@ -166,9 +139,9 @@ TEST_CASE("a device that is lost in the middle of a replay is said to be, from t
   EntryPoints::reset();
   CHECK(absl::IsUnavailable(instance->execute()));
   CHECK(EntryPoints::calls("vkQueueSubmit2") == 0);  // it is not asked again
-  CHECK(absl::IsUnavailable(load_on(*lost.device, made).status()));
+  CHECK(absl::IsUnavailable(load_saxpy(*lost.device, made).status()));
   CHECK(absl::IsUnavailable(lost.device->allocate(16, "a test", MemoryUse::kDevice).status()));
-  CHECK(computes(*others, 256));
+  CHECK(is_right(*others, 256));
 }
 
 TEST_CASE("a run that does not end is given up at its deadline, and nothing that it uses is freed") {
@@ -176,9 +149,9 @@ TEST_CASE("a run that does not end is given up at its deadline, and nothing that
   const Opened stuck;
   REQUIRE(stuck.device->allocate(16, "a test", MemoryUse::kShared).ok());  // opens it
   REQUIRE(unsetenv("HEARTH_DEVICE_TIMEOUT_MS") == 0);
-  const SaxpyPlan made = long_plan(4);
+  const SaxpyPlan made = plan_of(4);
   {
-    const auto plan = load_on(*stuck.device, made);
+    const auto plan = load_saxpy(*stuck.device, made);
     REQUIRE(plan.ok());
     absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
     REQUIRE(instance.ok());
@@ -214,13 +187,13 @@ TEST_CASE("memory beyond a device's limit is refused before the driver is asked,
 TEST_CASE("a launch of more units than all workgroups have invocations is whole, within the device's limit") {
   const Opened opened;
   constexpr std::int64_t kUnits = 5'000'000;  // 65,535 workgroups of 64 are 4,194,240
-  const auto plan = load_on(*opened.device, testing::saxpy_plan(kUnits, false));
+  const auto plan = load_saxpy(*opened.device, testing::saxpy_plan(kUnits, false));
   REQUIRE(plan.ok());
   EntryPoints::reset();
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE(instance.ok());
   CHECK(EntryPoints::most_groups() == 65'535);
-  CHECK(computes(*instance, kUnits));
+  CHECK(is_right(*instance, kUnits));
 }
 
 TEST_CASE("a device ends the loops of an invocation after as many rounds as its record says, or never") {
@@ -231,7 +204,7 @@ TEST_CASE("a device ends the loops of an invocation after as many rounds as its 
       "add", {"o", "t", "y"}, "float c = 0; for (int k = 0; k < int(y[i]); ++k) c += 1; o[i] = c + 0 * t[i];");
   made.artifacts[1] = counts;
   made.plan.mutable_kernels(1)->set_artifact(counts.digest);
-  const auto plan = load_on(*opened.device, made);
+  const auto plan = load_saxpy(*opened.device, made);
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
   REQUIRE(instance.ok());
@@ -254,61 +227,62 @@ TEST_CASE("a plan whose loops are longer than the device lets them be is refused
   SaxpyPlan made = testing::saxpy_plan(64, false);
   for (const std::uint64_t rounds : {0, 5001}) {
     made.plan.mutable_target()->mutable_gpu()->set_max_loop_rounds(rounds);
-    const absl::Status status = load_on(*opened.device, made).status();
+    const absl::Status status = load_saxpy(*opened.device, made).status();
     CHECK(absl::IsFailedPrecondition(status));
     CHECK_THAT(std::string(status.message()), Catch::Contains("loops of any number of rounds") &&
                                                   Catch::Contains("ends those of an invocation after 5000"));
   }
   made.plan.mutable_target()->mutable_gpu()->set_max_loop_rounds(4999);
-  CHECK(load_on(*opened.device, made).ok());
+  CHECK(load_saxpy(*opened.device, made).ok());
 }
 
 TEST_CASE("a plan that was compiled for what a device lacks is refused, by what it lacks") {
   const Opened opened;
   SaxpyPlan made = testing::saxpy_plan(64, false);
   made.plan.mutable_target()->add_features("timeTravel");
-  const absl::Status lacking = load_on(*opened.device, made).status();
+  const absl::Status lacking = load_saxpy(*opened.device, made).status();
   CHECK(absl::IsFailedPrecondition(lacking));
   CHECK_THAT(std::string(lacking.message()),
              Catch::Contains("timeTravel") && Catch::Contains("prepare it for device 'vulkan:"));
   made = testing::saxpy_plan(64, false);
   made.plan.mutable_target()->mutable_gpu()->set_workgroup_size(1 << 20);
-  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()), Catch::Contains("workgroups of 1048576"));
+  CHECK_THAT(std::string(load_saxpy(*opened.device, made).status().message()),
+             Catch::Contains("workgroups of 1048576"));
   made = testing::saxpy_plan(64, false);
   made.plan.mutable_target()->set_device("cpu");
-  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()),
+  CHECK_THAT(std::string(load_saxpy(*opened.device, made).status().message()),
              Catch::Contains("compiled for device 'cpu'"));
   made = testing::saxpy_plan(64, false);
   made.plan.mutable_target()->set_abi_version(99);
-  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()), Catch::Contains("ABI version 99"));
+  CHECK_THAT(std::string(load_saxpy(*opened.device, made).status().message()), Catch::Contains("ABI version 99"));
 }
 
 TEST_CASE("an artifact that is no SPIR-V, or is damaged, is refused by its kernel's name") {
   const Opened opened;
   SaxpyPlan made = testing::saxpy_plan(64, false);
   made.artifacts[1].bytes[40] ^= 1;
-  const absl::Status damaged = load_on(*opened.device, made).status();
+  const absl::Status damaged = load_saxpy(*opened.device, made).status();
   CHECK(absl::IsDataLoss(damaged));
   CHECK_THAT(std::string(damaged.message()), Catch::Contains("kernel 'add'") && Catch::Contains("digest"));
   made.artifacts.pop_back();
   made.artifacts[1].bytes[40] ^= 1;
-  CHECK_THAT(std::string(load_on(*opened.device, made).status().message()),
+  CHECK_THAT(std::string(load_saxpy(*opened.device, made).status().message()),
              Catch::Contains("kernel 'twice'") && Catch::Contains("was not delivered"));
 }
 
 TEST_CASE("a process that was forked after a device was used is refused by name, and its parent goes on") {
   const Opened opened;
-  const SaxpyPlan made = long_plan(4);
-  const auto plan = load_on(*opened.device, made);
+  const SaxpyPlan made = plan_of(4);
+  const auto plan = load_saxpy(*opened.device, made);
   REQUIRE(plan.ok());
   absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
-  REQUIRE((instance.ok() && computes(*instance, 256)));
+  REQUIRE((instance.ok() && is_right(*instance, 256)));
   const pid_t child = fork();
   if (child == 0) {
     const auto is_refused = [](const absl::Status& status) {
       return absl::IsFailedPrecondition(status) && status.message().find("forked") != absl::string_view::npos;
     };
-    const bool all = is_refused(instance->execute()) && is_refused(load_on(*opened.device, made).status()) &&
+    const bool all = is_refused(instance->execute()) && is_refused(load_saxpy(*opened.device, made).status()) &&
                      is_refused(opened.device->allocate(16, "a test", MemoryUse::kShared).status());
     {
       absl::StatusOr<Instance> dropped = std::move(instance);
@@ -318,7 +292,7 @@ TEST_CASE("a process that was forked after a device was used is refused by name,
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-  CHECK(computes(*instance, 256));
+  CHECK(is_right(*instance, 256));
 }
 
 TEST_CASE("a kernel whose compile ends the driver is tried in a child, once, and refused by name from then on") {
@@ -340,12 +314,12 @@ TEST_CASE("a kernel whose compile ends the driver is tried in a child, once, and
     for (std::string line; std::getline(file, line);) ++count;
     return count;
   };
-  const SaxpyPlan made = long_plan(4);
+  const SaxpyPlan made = plan_of(4);
   use_cache("crash");
   use_program("printf +\nkill -SEGV $$");
   for (int process = 0; process < 2; ++process) {
     const Opened opened;
-    const absl::Status status = load_on(*opened.device, made).status();
+    const absl::Status status = load_saxpy(*opened.device, made).status();
     CHECK(absl::IsFailedPrecondition(status));
     CHECK_THAT(std::string(status.message()), Catch::Contains("kernel 'add': ") &&
                                                   Catch::Contains("crashes or hangs") &&
@@ -356,17 +330,17 @@ TEST_CASE("a kernel whose compile ends the driver is tried in a child, once, and
   use_program("kill -TERM $$");  // says nothing about the driver
   use_cache("killed");
   {
-    CHECK(load_on(*Opened().device, made).ok());
+    CHECK(load_saxpy(*Opened().device, made).ok());
   }
   CHECK(starts() == 1);
   use_cache("real");
   use_program("exec " + std::string(std::getenv("HEARTH_BIN_DIR")) + "/hearth-vulkan-trial \"$@\"");
-  for (int process = 0; process < 2; ++process) CHECK(load_on(*Opened().device, made).ok());
+  for (int process = 0; process < 2; ++process) CHECK(load_saxpy(*Opened().device, made).ok());
   CHECK(starts() == 1);
   use_program("kill -SEGV $$");
   REQUIRE(setenv("HEARTH_VULKAN_TRIAL", "0", 1) == 0);
   use_cache("crash");  // whose verdict nobody asks for
-  CHECK(load_on(*Opened().device, made).ok());
+  CHECK(load_saxpy(*Opened().device, made).ok());
   REQUIRE(unsetenv("XDG_CACHE_HOME") == 0);
 }
 

@@ -1,4 +1,4 @@
-// Plans of saxpy for a stand-in of a GPU's driver, and whether an instance of one is right.
+// Plans of saxpy on a device of any kind, and whether an instance of one is right.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,15 +10,15 @@ namespace hearth::runtime {
 
 using testing::SaxpyPlan;
 
-inline constexpr float kStreamScale = 3;
+inline constexpr float kSaxpyScale = 3;
 
-inline absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_stream(const Device& device, const SaxpyPlan& made) {
+inline absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_saxpy(const Device& device, const SaxpyPlan& made) {
   const std::string bytes = made.plan.SerializeAsString();
   LoadRequest request;
   request.device = &device;
   request.plan = bytes;
   request.artifacts = made.artifacts;
-  request.parameters["a"] = {&kStreamScale, sizeof kStreamScale, nullptr};
+  request.parameters["a"] = {&kSaxpyScale, sizeof kSaxpyScale, nullptr};
   return LoadedPlan::create(request);
 }
 
@@ -31,7 +31,7 @@ inline bool is_right(Instance& instance, std::int64_t n) {
   if (!instance.execute().ok()) return false;
   const auto out = instance.output("out");
   for (std::int64_t i = 0; i < n; ++i) {
-    if (static_cast<const float*>(out->data)[i] != kStreamScale * static_cast<float>(i) + 1) return false;
+    if (static_cast<const float*>(out->data)[i] != kSaxpyScale * static_cast<float>(i) + 1) return false;
   }
   return true;
 }
