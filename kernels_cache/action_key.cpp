@@ -136,6 +136,7 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.register_values", target.gpu().register_values());
   add_known("target.gpu.wanted_invocations", target.gpu().wanted_invocations());
   add_known("target.gpu.load_cost", target.gpu().load_cost());
+  add_known("target.gpu.single_loads", target.gpu().single_loads() ? 1 : 0);
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

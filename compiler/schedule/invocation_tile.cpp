@@ -44,7 +44,8 @@ class TileChooser {
       }
     }
     std::vector<Opt> opts;
-    add(opts, Opt::Kind::Spread, columns_, best.columns);  // neighbours load and store neighbours
+    // Where that is one load, neighbours load and store neighbours.
+    add(opts, target_.joins_loads() ? Opt::Kind::Spread : Opt::Kind::Unroll, columns_, best.columns);
     if (rows_ != nullptr) add(opts, Opt::Kind::Unroll, rows_, best.rows);
     return opts;
   }

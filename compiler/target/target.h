@@ -81,6 +81,9 @@ class Target {
   // Of an element that a cache has, in multiply-adds: an NVIDIA SM loads 32 of them in a cycle and computes 128.
   std::int64_t load_cost() const { return or_else(record_.gpu().load_cost(), 4); }
 
+  // Whether invocations that run in step load neighbouring elements at once.
+  bool joins_loads() const { return !record_.gpu().single_loads(); }
+
   // Invocations that may compute a unit together, in shared memory of as many bytes; more than 256 wait for each other
   // longer than they gain.
   std::int64_t max_workgroup() const {

@@ -82,6 +82,19 @@ TEST_CASE("a product of one row has a tile along it") {
   CHECK(results_of(row) <= 16);
 }
 
+TEST_CASE("a tile is of neighbouring columns where loads of invocations are not joined") {
+  v1::Target target = gpu(64, 8, 16);
+  const Product product{64, 64, 32, false, false};
+  const auto kind = [&] {
+    const std::vector<Opt> opts = tile_of(product, target);
+    REQUIRE(opts.size() == 2);
+    return opts.front().kind;
+  };
+  CHECK(kind() == Opt::Kind::Spread);
+  target.mutable_gpu()->set_single_loads(true);
+  CHECK(kind() == Opt::Kind::Unroll);
+}
+
 TEST_CASE("neighbouring invocations load and store neighbours, whatever the tile") {
   for (const Product& product : {Product{64, 64, 32, false, false}, Product{30, 50, 7, false, false}}) {
     const std::vector<Opt> opts = tile_of(product, gpu(64, 8, 16));
@@ -97,7 +110,7 @@ TEST_CASE("neighbouring invocations load and store neighbours, whatever the tile
       if (!x->is(Op::Index)) continue;
       for (const ir::AffineTerm& term : ir::to_affine(x->source(1)).terms) {
         const bool is_column = ir::is_loop(term.atom) && term.atom->as<ir::RangeInfo>().axis == 1;
-        // A row of the first operand is the same for neighbours; else one invocation's element is beside the next one's.
+        // The first operand's element is the same for neighbours; others are beside each other.
         if (!is_column) continue;
         CHECK(term.coefficient == 1);
         ++apart;
