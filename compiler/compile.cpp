@@ -13,9 +13,11 @@
 #include "compiler/passes/kernel/kernel_work.h"
 #include "compiler/passes/kernel/mark_grid.h"
 #include "compiler/passes/kernel/materialize_row_values.h"
+#include "compiler/passes/kernel/number_invocations.h"
 #include "compiler/passes/kernel/packed_copies.h"
 #include "compiler/passes/kernel/prove_conditions.h"
 #include "compiler/passes/kernel/share_allocations.h"
+#include "compiler/passes/kernel/shared_tiles.h"
 #include "compiler/passes/kernel/split_kernels.h"
 #include "compiler/passes/kernel/update_in_place.h"
 #include "compiler/passes/lowered/decompose.h"
@@ -122,7 +124,9 @@ static absl::StatusOr<std::optional<passes::Kernel>> lower_one(const passes::Ker
   if (task.may_pack) {
     HEARTH_PASS(pack_operands, Level::Scheduled, passes::pack(context, root, chosen.opts, kernel));
   }
+  HEARTH_PASS(share_tiles, Level::Scheduled, passes::share_tiles(g, root, chosen.opts));
   passes::estimate_cycles(context, root, kernel);
+  HEARTH_PASS(number_invocations, Level::Kernel, passes::number_invocations(g, root));
   HEARTH_PASS(mark_grid, Level::Kernel, passes::mark_grid(g, root, target, kernel));
   HEARTH_PASS(simplify, Level::Kernel, rules::simplify(g, root));
   HEARTH_PASS(guard_bounds, Level::Kernel, passes::guard_bounds(context, root, kernel));

@@ -137,6 +137,7 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.wanted_invocations", target.gpu().wanted_invocations());
   add_known("target.gpu.load_cost", target.gpu().load_cost());
   add_known("target.gpu.single_loads", target.gpu().single_loads() ? 1 : 0);
+  add_known("target.gpu.shared_load_cost", target.gpu().shared_load_cost());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

@@ -1,6 +1,7 @@
 #include "compiler/schedule/invocation_tile.h"
 #include "compiler/schedule/schedulers.h"
 #include "compiler/schedule/workgroup_rows.h"
+#include "compiler/schedule/workgroup_tile.h"
 
 namespace hearth::schedule {
 namespace {
@@ -11,8 +12,14 @@ class InvocationScheduler final : public Scheduler {
                           const std::vector<SlotFacts>&) const override {
     if (kernel->sources.size() != 1) return {};
     const KernelFacts facts(kernel, kernel->source(0), target);
-    std::vector<Opt> opts = tile_of_invocation(facts, target);
-    return opts.empty() ? rows_of_workgroup(facts, target) : opts;
+    if (const std::optional<TileAxes> axes = tile_axes(facts)) {
+      const TimedOpts alone = tile_of_invocation(facts, *axes, target);
+      const TimedOpts together = tile_of_workgroup(facts, *axes, target);
+      std::vector<Opt> rows = alone.opts.empty() ? rows_of_workgroup(facts, target) : std::vector<Opt>();
+      if (!rows.empty()) return rows;
+      return together.time < alone.time ? together.opts : alone.opts;
+    }
+    return rows_of_workgroup(facts, target);
   }
   std::vector<std::vector<Opt>> neighbours(ir::UOpRef, const target::Target&, const Neighbourhood&) const override {
     return {};

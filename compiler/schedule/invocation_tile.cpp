@@ -13,92 +13,50 @@ constexpr std::int64_t kSizes[] = {1, 2, 4, 8, 16};
 constexpr double kWorthIt = 0.9;         // of the time without a tile
 constexpr double kGatedLoadShare = 0.5;  // added to a load by its condition
 
-struct Tile {
-  std::int64_t columns = 1, rows = 1;
-};
-
 class TileChooser {
  public:
-  TileChooser(const KernelFacts& facts, const target::Target& target) : f_(facts), target_(target) {}
+  TileChooser(const KernelFacts& facts, const TileAxes& axes, const target::Target& target)
+      : f_(facts), axes_(axes), target_(target) {}
 
-  std::vector<Opt> run() {
-    if (f_.reduces.size() != 1 || f_.outputs.empty()) return {};
-    UOpRef reduce = f_.reduces.front();
-    // Results that share a reduction (a row divided by its norm) are made together.
-    if (!std::ranges::all_of(f_.outputs, [&](UOpRef axis) { return f_.depends_on(reduce, axis); })) return {};
-    columns_ = f_.contiguous_output();
-    if (columns_ == nullptr) columns_ = f_.outputs.back();
-    rows_ = rows_axis();
-    for (UOpRef loop : f_.loops) results_ *= static_cast<double>(assumed_length(loop));
-    for (std::size_t i = 1; i < reduce->sources.size(); ++i)
-      depth_ *= static_cast<double>(assumed_length(reduce->source(i)));
-    value_words_ = std::max<std::int64_t>(1, byte_size(reduce->dtype) / 4);
-    Tile best;
-    double least = time_of(best) * kWorthIt;
+  TimedOpts run() {
+    TileSize best;
+    TimedOpts chosen{{}, time_of(best)};
+    double least = chosen.time * kWorthIt;
     for (const std::int64_t columns : kSizes) {
       for (const std::int64_t rows : kSizes) {
-        const Tile tile{columns, rows};
+        const TileSize tile{columns, rows};
         if (!is_possible(tile)) continue;
         const double time = time_of(tile);
-        if (time < least) least = time, best = tile;
+        if (time < least) least = chosen.time = time, best = tile;
       }
     }
-    std::vector<Opt> opts;
     // Where that is one load, neighbours load and store neighbours.
-    add(opts, target_.joins_loads() ? Opt::Kind::Spread : Opt::Kind::Unroll, columns_, best.columns);
-    if (rows_ != nullptr) add(opts, Opt::Kind::Unroll, rows_, best.rows);
-    return opts;
+    add(chosen.opts, target_.joins_loads() ? Opt::Kind::Spread : Opt::Kind::Unroll, axes_.columns, best.columns);
+    if (axes_.rows != nullptr) add(chosen.opts, Opt::Kind::Unroll, axes_.rows, best.rows);
+    return chosen;
   }
 
  private:
-  // The innermost axis along which no access of the reduction moves that moves along the columns.
-  UOpRef rows_axis() const {
-    UOpRef found = nullptr;
-    for (UOpRef axis : f_.outputs) {
-      if (axis == columns_ || assumed_length(axis) < 2) continue;
-      bool moves = false, shares = true;
-      for (const Access& a : f_.accesses) {
-        if (!a.in_reduction) continue;
-        const bool by_rows = f_.depends_on(a.index, axis);
-        shares &= !(by_rows && f_.depends_on(a.index, columns_));
-        moves |= by_rows;
-      }
-      if (shares && moves) found = axis;
-    }
-    return found;
+  bool is_possible(const TileSize& tile) const {
+    if (tile.columns * tile.rows * axes_.value_words > target_.register_values()) return false;
+    if (tile.columns > 1 && tile.columns > assumed_length(axes_.columns)) return false;
+    return tile.rows == 1 || (axes_.rows != nullptr && tile.rows <= assumed_length(axes_.rows));
   }
 
-  bool is_possible(const Tile& tile) const {
-    if (tile.columns * tile.rows * value_words_ > target_.register_values()) return false;
-    if (tile.columns > 1 && tile.columns > assumed_length(columns_)) return false;
-    return tile.rows == 1 || (rows_ != nullptr && tile.rows <= assumed_length(rows_));
-  }
-
-  // What is computed over what is wanted.
-  static double padding(UOpRef axis, std::int64_t tile) {
-    const std::int64_t n = assumed_length(axis);
-    return n == 0 ? 1 : static_cast<double>((n + tile - 1) / tile * tile) / static_cast<double>(n);
-  }
-
-  // In multiply-adds of all that runs at a time.
-  double time_of(const Tile& tile) const {
+  double time_of(const TileSize& tile) const {
     double loads = 0;
-    for (const Access& a : f_.accesses) {
-      if (!a.in_reduction) continue;
-      const bool by_columns = f_.depends_on(a.index, columns_),
-                 by_rows = rows_ != nullptr && f_.depends_on(a.index, rows_);
+    for (const Access* a : axes_.accesses) {
       const bool gains_condition =
-          (by_columns && tile.columns > 1 && !KernelFacts::is_multiple(columns_, tile.columns)) ||
-          (by_rows && tile.rows > 1 && !KernelFacts::is_multiple(rows_, tile.rows));
-      const bool is_gated = gains_condition || !a.index->source(2)->is_const();
-      loads += static_cast<double>((by_columns ? tile.columns : 1) * (by_rows ? tile.rows : 1)) *
-               (is_gated ? 1 + kGatedLoadShare : 1);
+          (axes_.moves_by_columns(f_, *a) && tile.columns > 1 &&
+           !KernelFacts::is_multiple(axes_.columns, tile.columns)) ||
+          (axes_.moves_by_rows(f_, *a) && tile.rows > 1 && !KernelFacts::is_multiple(axes_.rows, tile.rows));
+      const bool is_gated = gains_condition || !a->index->source(2)->is_const();
+      loads += static_cast<double>(axes_.elements(f_, *a, tile)) * (is_gated ? 1 + kGatedLoadShare : 1);
     }
     const auto results = static_cast<double>(tile.columns * tile.rows);
-    double units = results_ / results * padding(columns_, tile.columns);
-    if (rows_ != nullptr) units *= padding(rows_, tile.rows);
+    const double units = axes_.results / results * axes_.padding(tile);
     const double rounds = std::max(1.0, units / static_cast<double>(target_.wanted_invocations()));
-    return rounds * depth_ * (loads * static_cast<double>(target_.load_cost()) + results);
+    return rounds * axes_.depth * (loads * static_cast<double>(target_.load_cost()) + results);
   }
 
   static void add(std::vector<Opt>& opts, Opt::Kind kind, UOpRef axis, std::int64_t amount) {
@@ -109,16 +67,14 @@ class TileChooser {
   }
 
   const KernelFacts& f_;
+  const TileAxes& axes_;
   const target::Target& target_;
-  UOpRef columns_ = nullptr, rows_ = nullptr;
-  double results_ = 1, depth_ = 1;
-  std::int64_t value_words_ = 1;
 };
 
 }  // namespace
 
-std::vector<Opt> tile_of_invocation(const KernelFacts& facts, const target::Target& target) {
-  return TileChooser(facts, target).run();
+TimedOpts tile_of_invocation(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
+  return TileChooser(facts, axes, target).run();
 }
 
 }  // namespace hearth::schedule

@@ -4,14 +4,11 @@
 // (V. Volkov, "Better performance at lower occupancy", GTC 2010). The tile is the one of least estimated time by the
 // target's numbers: large tiles load less, small ones keep more invocations busy.
 #pragma once
-#include <vector>
-
-#include "compiler/schedule/kernel_facts.h"
-#include "compiler/schedule/opts.h"
+#include "compiler/schedule/tile_axes.h"
 
 namespace hearth::schedule {
 
-// None where a tile gains nothing.
-std::vector<Opt> tile_of_invocation(const KernelFacts& facts, const target::Target& target);
+// No opts where a tile gains nothing.
+TimedOpts tile_of_invocation(const KernelFacts& facts, const TileAxes& axes, const target::Target& target);
 
 }  // namespace hearth::schedule

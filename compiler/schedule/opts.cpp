@@ -10,7 +10,7 @@ namespace {
 
 // In the order of Opt::Kind.
 constexpr std::string_view kNames[] = {"TILE", "LANES", "MASKED", "PADTO",     "UNROLL", "SPREAD",
-                                       "DOT",  "SPLIT", "BEFORE", "WORKGROUP", "PACK"};
+                                       "DOT",  "SPLIT", "BEFORE", "WORKGROUP", "SHARED", "PACK"};
 static_assert(std::size(kNames) == static_cast<int>(Opt::Kind::Pack) + 1);
 
 }  // namespace

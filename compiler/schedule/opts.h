@@ -26,7 +26,10 @@ struct Opt {
              // condition on it changes
     Before,     // output axis -> its loop stands directly outside of the loop of output axis `amount`
     Workgroup,  // axis -> `amount` invocations of a workgroup side by side take its elements in turns; a reduced one is
-                // summed across them. An output axis has to be a multiple (PadTo)
+                // summed across them. An output axis has to be a multiple (PadTo). Of several output axes together
+                // as many as their product, the last one's neighbours being neighbours
+    Shared,     // reduced axis -> tiles of at most `amount`. What the reduction reads for a tile, the invocations of a
+                // workgroup copy to shared memory first (passes/kernel/shared_tiles)
     Pack,       // param slot `axis` is read from a copy in the order of the loops (passes/kernel/pack_operands); amount
                 // unused
   };

@@ -55,6 +55,8 @@ absl::Status check_gpu_limits(const v1::GpuLimits& gpu) {
   if (gpu.register_values() > kMaxSums)
     return wrong("gpu.register_values: ", gpu.register_values(), " is more than ", kMaxSums);
   if (gpu.load_cost() > kMaxSums) return wrong("gpu.load_cost: ", gpu.load_cost(), " is more than ", kMaxSums);
+  if (gpu.shared_load_cost() > kMaxSums)
+    return wrong("gpu.shared_load_cost: ", gpu.shared_load_cost(), " is more than ", kMaxSums);
   if (gpu.wanted_invocations() > kMaxWanted)
     return wrong("gpu.wanted_invocations: ", gpu.wanted_invocations(), " is more than ", kMaxWanted);
   return absl::OkStatus();

@@ -80,6 +80,9 @@ class Target {
   std::int64_t wanted_invocations() const { return or_else(record_.gpu().wanted_invocations(), 32'768); }
   // Of an element that a cache has, in multiply-adds: an NVIDIA SM loads 32 of them in a cycle and computes 128.
   std::int64_t load_cost() const { return or_else(record_.gpu().load_cost(), 4); }
+  // Of one that the memory of a workgroup has: it is as fast, but most loads there are the same for a row or a column of
+  // the workgroup, or four elements at once.
+  std::int64_t shared_load_cost() const { return or_else(record_.gpu().shared_load_cost(), 1); }
 
   // Whether invocations that run in step load neighbouring elements at once.
   bool joins_loads() const { return !record_.gpu().single_loads(); }

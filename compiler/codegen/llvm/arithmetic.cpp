@@ -297,7 +297,12 @@ llvm::Value* Arithmetic::divide(UOpRef node, Value* a, Value* b) {
   bool non_negative = dividend->bounds.min >= 0 && divisor->bounds.min >= 0;
   if (ir::is_unsigned_int(node->dtype) || non_negative) {
     Value* safe = guard_zero ? b_.CreateSelect(by_zero, one, b) : b;
+    const auto fits = [](const ir::Bounds& bounds) { return bounds.min >= 0 && bounds.max <= UINT32_MAX; };
+    const bool is_narrow =
+        traits_.divides_narrow && type->isIntegerTy(64) && fits(dividend->bounds) && fits(divisor->bounds);
+    if (is_narrow) a = b_.CreateTrunc(a, b_.getInt32Ty()), safe = b_.CreateTrunc(safe, b_.getInt32Ty());
     Value* result = is_div ? b_.CreateUDiv(a, safe) : b_.CreateURem(a, safe);
+    if (is_narrow) result = b_.CreateZExt(result, type);
     return guard_zero ? b_.CreateSelect(by_zero, zero, result) : result;
   }
   // INT_MIN / -1 traps in hardware: divide by 1 and negate instead.

@@ -119,6 +119,7 @@ absl::Status Emitter::emit(UOpRef node) {
       values_[node] = nullptr;
       return absl::OkStatus();
     case Op::Barrier:
+      for (Loop& loop : loops_) loop.has_barrier = true;
       hooks_->barrier(node->as<ir::BarrierInfo>().id);
       values_[node] = nullptr;
       return absl::OkStatus();
@@ -289,10 +290,18 @@ absl::Status Emitter::close_range(UOpRef node) {
   const bool is_tile = !loop.holds_loop && loop.updates >= kTile;
   if (is_tile && is_range(loop.range, ir::RangeKind::Reduce))
     decide_unrolling(*back, loop.range, traits_.vector_registers);
-  const UOpRef size = loop.range->source(0);
-  const bool is_long = !size->is_const() || size->int_value() > traits_.max_unrolled;
-  if (traits_.max_unrolled > 0 && !loop.holds_loop && is_long)
-    add_loop_option(*back, "llvm.loop.unroll.count", traits_.max_unrolled);
+  // A GPU's grid has a round for each invocation, as a rule. Rounds in a row of a loop with barriers would load for all
+  // of them first.
+  const bool is_single = loop.has_barrier || is_range(loop.range, ir::RangeKind::Grid);
+  if (traits_.max_unrolled > 0 && is_single) add_loop_option(*back, "llvm.loop.unroll.disable", std::nullopt);
+  if (traits_.max_unrolled > 0 && !loop.holds_loop && !is_single) {
+    const std::uint32_t most =
+        std::min(traits_.max_unrolled, std::max(1U, traits_.unrolled_updates / std::max(1U, loop.updates)));
+    const UOpRef size = loop.range->source(0);
+    const bool is_long = !size->is_const() || size->int_value() > most;
+    if (is_long && most > 1) add_loop_option(*back, "llvm.loop.unroll.count", most);
+    if (is_long && most == 1) add_loop_option(*back, "llvm.loop.unroll.disable", std::nullopt);
+  }
   if (!loops_.empty()) loops_.back().holds_loop = true;
   if (&function_->back() != loop.exit) loop.exit->moveAfter(&function_->back());
   b_.SetInsertPoint(loop.exit);

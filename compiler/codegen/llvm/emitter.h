@@ -55,8 +55,8 @@ class Emitter {
     llvm::BasicBlock *header, *exit;
     llvm::PHINode* counter;
     Value* step;
-    bool holds_loop = false;
-    int updates = 0;  // of accumulators, in the loop itself
+    bool holds_loop = false, has_barrier = false;
+    std::uint32_t updates = 0;  // of accumulators, in the loop itself
   };
   struct Access {  // a resolved index
     const Slot* slot;

@@ -85,6 +85,7 @@ constexpr TargetTraits kGpuTraits = {.has_fma = true,
                                      .has_half_convert = true,
                                      .prefetches = false,
                                      .chooses_addresses = false,
+                                     .divides_narrow = true,
                                      .max_unrolled = 8};
 
 TargetTraits traits_of(const llvm::Triple& triple, const llvm::MCSubtargetInfo& subtarget, const v1::Target& target) {

@@ -25,11 +25,14 @@ struct TargetTraits {
   // Whether what is read or written next is asked for, and an address is chosen where a branch would stand in a tile:
   // of processors, whose kernels are vectors.
   bool prefetches = true, chooses_addresses = true;
+  // Whether quotients of 64 bits that fit in 32 are worth two conversions: of GPUs, which multiply 32 bits at a time.
+  bool divides_narrow = false;
   // Whether vectors that a reduction reads next are worth asking for; the next channel of a window always is.
   bool prefetches_streams = true;
   std::int64_t vector_registers = 16;
-  // Iterations of an innermost loop that stand in a row; 0: LLVM decides.
-  std::uint32_t max_unrolled = 0;
+  // Iterations of an innermost loop that stand in a row, 0: LLVM decides; and sums that they add to in all: what they
+  // read is loaded at once, and has to find registers.
+  std::uint32_t max_unrolled = 0, unrolled_updates = 128;
   // Bits of the widest vector that one masked load of 4 or 8 byte elements reads; 0: LLVM splits wider ones rightly.
   unsigned masked_load_bits = 0;
 };

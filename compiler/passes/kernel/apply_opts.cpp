@@ -28,7 +28,7 @@ class Applier {
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
-      if (opt.kind == Opt::Kind::Pack) continue;  // passes/kernel/pack_operands, after all others
+      if (opt.kind == Opt::Kind::Pack || opt.kind == Opt::Kind::Shared) continue;  // passes of their own, after all
       if (opt.kind == Opt::Kind::Before) {
         move_before(opt);
         continue;

@@ -2,7 +2,8 @@
 // reduction that only stores of a loop of at most one round use stands inside of that loop: outside it saves nothing,
 // and runs where the loop does not.
 // Ranges of invocations are no loops: all of them are the number of the invocation in its workgroup. What a reduction has
-// over one is summed across the workgroup (across_workgroup.h).
+// over one is summed across the workgroup (across_workgroup.h). A store to an allocation may stand in a loop of the
+// reduction that reads it.
 // Reductions over the same ranges share one loop. The order within a loop follows the toposort, with each inner loop as
 // one item after everything its body reads from outside.
 #include "compiler/passes/lowered/linearize.h"
@@ -16,6 +17,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/lowered/across_workgroup.h"
 #include "compiler/passes/lowered/own_ranges.h"
+#include "compiler/passes/lowered/place_barriers.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/lowered/running_loops.h"
 #include "fmt/format.h"
@@ -61,7 +63,7 @@ class Linearizer {
       if (x->is(Op::Param)) kernel.num_buffers = std::max<int>(kernel.num_buffers, x->as<ir::ParamInfo>().slot + 1);
       if (x->is(Op::Var)) kernel.num_vars = std::max<int>(kernel.num_vars, x->as<ir::VarInfo>().slot + 1);
     }
-    kernel.body = std::move(body_);
+    kernel.body = place_barriers(g_, std::move(body_), shared_);
     return kernel;
   }
 
@@ -123,6 +125,7 @@ class Linearizer {
         return;
       }
       for (std::size_t i = 0; i < own.size(); ++i) {
+        if (ir::is_range(own[i], ir::RangeKind::Reduce)) continue;  // of the reduction that reads what is stored
         nests_[own[i]] = Nest{{own[i]}, {}, {x}};
         nest_of_[own[i]] = own[i];
         store_parent_[own[i]] = i ? own[i - 1] : nullptr;
@@ -354,10 +357,21 @@ class Linearizer {
       linear_[x] = across_workgroup(x, mapped(x->source(0)));
       return absl::OkStatus();
     }
+    if (x->is(Op::Load) && x->source(0)->source(0)->is(Op::Allocate)) {
+      const std::vector<UOpRef>& stores = stores_of_[x->source(0)->source(0)];
+      if (stores.empty() || !std::ranges::all_of(stores, [&](UOpRef store) { return linear_.contains(store); }))
+        return absl::InternalError(fmt::format("linearize: {} reads what is not stored yet", ir::describe(x)));
+    }
     std::vector<UOpRef> sources;
     std::size_t count = x->is(Op::Store) ? 2 : x->sources.size();
     for (std::size_t i = 0; i < count; ++i) sources.push_back(mapped(x->source(i)));
+    // All rounds of a reduction have the same memory.
+    const auto is_reduced = [](UOpRef r) { return ir::is_range(r, ir::RangeKind::Reduce); };
+    if (x->is(Op::Allocate)) std::erase_if(sources, is_reduced);
     UOpRef copy = g_.with_sources(x, sources);
+    if (x->is(Op::Allocate) && workgroup_.invocation() &&
+        std::ranges::find(sources, workgroup_.invocation()) == sources.end())
+      shared_.push_back(copy);
     linear_[x] = copy;
     if (emitted_.insert(copy).second) push(copy);
     return absl::OkStatus();
@@ -429,6 +443,7 @@ class Linearizer {
   AcrossWorkgroup workgroup_{g_, [this](UOpRef line) {
                                if (emitted_.insert(line).second) push(line);
                              }};
+  std::vector<UOpRef> shared_;  // allocations that all invocations of a workgroup have
   std::uint32_t next_acc_ = 0;
 };
 

@@ -10,7 +10,8 @@ inline void describe_software(v1::GpuLimits& gpu) {
   gpu.set_register_values(256);
   gpu.set_wanted_invocations(128);  // of 16 processors, with vectors of eight; the same on all machines, as keys are
   gpu.set_load_cost(16);
-  gpu.set_single_loads(true);  // with columns apart a product of 512 takes 1.57 times as long by Mesa 25
+  gpu.set_shared_load_cost(16);  // it is ordinary memory
+  gpu.set_single_loads(true);    // with columns apart a product of 512 takes 1.57 times as long by Mesa 25
 }
 
 }  // namespace hearth::runtime

@@ -105,6 +105,12 @@ void see_step(const v1::Plan& plan, std::uint32_t loop, std::int64_t step, std::
   }
 }
 
+// A loop that makes fewer rounds needs fewer barriers.
+bool is_longest(const std::vector<ir::UOpRef>& body, const reference::KernelRun& run) {
+  return std::ranges::all_of(
+      body, [&](ir::UOpRef x) { return !x->is(ir::Op::Var) || run.vars[x->as<ir::VarInfo>().slot] == x->bounds.max; });
+}
+
 // A workgroup at a time, where units are theirs; of a few small ones every barrier has to be needed.
 absl::Status run_linear(const std::vector<ir::UOpRef>& body, const reference::KernelRun& run) {
   constexpr std::int64_t kMostInvocations = 64, kMostWorkgroups = 8;
@@ -113,7 +119,7 @@ absl::Status run_linear(const std::vector<ir::UOpRef>& body, const reference::Ke
   if (invocation == body.end()) return interpret_linear(body, run);
   const reference::WorkgroupRun how = {
       .invocations = (*invocation)->bounds.max + 1, .workgroups = run.grid->end, .first = run.grid->begin};
-  if (how.invocations <= kMostInvocations && how.workgroups - how.first <= kMostWorkgroups) {
+  if (how.invocations <= kMostInvocations && how.workgroups - how.first <= kMostWorkgroups && is_longest(body, run)) {
     const absl::StatusOr<std::vector<std::uint32_t>> redundant = redundant_barriers(body, run, how);
     if (!redundant.ok()) return redundant.status();
     if (!redundant->empty())

@@ -62,6 +62,8 @@ class Program {
   std::string text() const;  // the graph, as proto text
   // What run() executes; empty when the graph does not lower.
   const v1::LoweredPlan& lowered() const { return lowered_; }
+  // Kernels of which a unit is a workgroup.
+  int num_of_workgroups() const;
 
   // What differs between them, "" if nothing.
   std::string disagreement(const Feed& feed, const Tolerances& tolerances);
@@ -107,9 +109,11 @@ absl::StatusOr<const runtime::Device*> replay_device();
 v1::Target gpu_target();
 
 // One with subgroups of `subgroup` that wants more invocations than there are rows (schedule/workgroup_rows), and one that
-// wants few, whose invocations compute tiles (schedule/invocation_tile).
+// wants few, whose invocations compute tiles (schedule/invocation_tile), or whose workgroups do, in shared memory
+// (schedule/workgroup_tile).
 v1::Target workgroup_target(std::uint32_t subgroup);
 v1::Target tile_target();
+v1::Target shared_tile_target(std::uint32_t subgroup);
 
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();

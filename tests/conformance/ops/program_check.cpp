@@ -37,6 +37,11 @@ double Program::work(const Feed& feed) {
   return ops;
 }
 
+int Program::num_of_workgroups() const {
+  return static_cast<int>(std::ranges::count_if(
+      lowered().plan().kernels(), [](const v1::PlanKernel& kernel) { return kernel.unit_is_workgroup(); }));
+}
+
 // Nothing is, of a graph of f32, i32 and bool.
 bool Program::is_refused_by_right() const {
   return std::ranges::any_of(graph_.nodes(), [](const v1::Node& node) {

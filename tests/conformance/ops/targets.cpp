@@ -106,4 +106,12 @@ v1::Target tile_target() {
   return target;
 }
 
+v1::Target shared_tile_target(std::uint32_t subgroup) {
+  v1::Target target = tile_target();
+  target.mutable_gpu()->set_subgroup_size(subgroup);
+  target.mutable_gpu()->set_load_cost(100);
+  target.mutable_gpu()->set_shared_load_cost(1);
+  return target;
+}
+
 }  // namespace hearth::conformance

@@ -11,11 +11,6 @@ namespace {
 
 using ir::Scalar;
 
-int num_of_workgroups(const Program& program) {
-  return static_cast<int>(std::ranges::count_if(
-      program.lowered().plan().kernels(), [](const v1::PlanKernel& kernel) { return kernel.unit_is_workgroup(); }));
-}
-
 Dims row_dims(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 void check_reduction(Scalar dtype, v1::Op kind, const Shape& shape, std::vector<std::int64_t> axes,
@@ -25,7 +20,7 @@ void check_reduction(Scalar dtype, v1::Op kind, const Shape& shape, std::vector<
   Program program(b.graph(), workgroup_target(subgroup));
   INFO("subgroups of " << subgroup);
   CAPTURE(shape);
-  CHECK(num_of_workgroups(program) == 1);
+  CHECK(program.num_of_workgroups() == 1);
   program.check({{ir::is_int(dtype) ? ramp(dtype, shape, 3) : uniform(dtype, shape, 5)}, {}}, tolerance);
 }
 
@@ -65,7 +60,7 @@ TEST_CASE("workgroups: rows that are divided by their sums, and moved by their m
       const Node x = b.input(v1::F32, row_dims(shape));
       b.output(softmax_of_rows(b, x, row_dims(shape)));
       Program softmaxes(b.graph(), workgroup_target(subgroup));
-      CHECK(num_of_workgroups(softmaxes) >= 1);
+      CHECK(softmaxes.num_of_workgroups() >= 1);
       softmaxes.check({{uniform(Scalar::F32, shape, 5)}, {}}, {1e-5, 1e-7});
 
       GraphBuilder c;
@@ -79,7 +74,7 @@ TEST_CASE("workgroups: rows that are divided by their sums, and moved by their m
       const Node variance = mean(c.op(v1::MUL, {centred, centred}));
       c.output(c.op(v1::DIV, {centred, c.op(v1::SQRT, {c.op(v1::ADD, {variance, little})})}));
       Program norms(c.graph(), workgroup_target(subgroup));
-      CHECK(num_of_workgroups(norms) >= 1);
+      CHECK(norms.num_of_workgroups() >= 1);
       norms.check({{uniform(Scalar::F32, shape, 6)}, {}}, {2e-5, 2e-6});
     }
   }
@@ -94,7 +89,7 @@ TEST_CASE("workgroups: any number of rows of any length") {
     b.output(softmax_of_rows(b, x, {rows, length}));
     b.output(b.reduce(v1::REDUCE_SUM, x, {1}));
     Program program(b.graph(), workgroup_target(subgroup));
-    CHECK(num_of_workgroups(program) >= 2);
+    CHECK(program.num_of_workgroups() >= 2);
     for (const std::int64_t r : {0, 1, 5}) {
       for (const std::int64_t n : {1, 2, 31, 64, 65, 200}) {
         CAPTURE(subgroup, r, n);
@@ -120,7 +115,7 @@ TEST_CASE("workgroups: a device with little shared memory, small workgroups or s
     b.output(softmax_of_rows(b, x, {3, 200}));
     b.output(b.reduce(v1::REDUCE_SUM, x, {0, 1}));
     Program program(b.graph(), target);
-    CHECK(num_of_workgroups(program) == 0);
+    CHECK(program.num_of_workgroups() == 0);
     program.check({{uniform(Scalar::F32, {3, 200}, 7)}, {}}, {2e-5, 2e-5});
   }
 }
@@ -130,7 +125,7 @@ TEST_CASE("workgroups: a long sum to one value is divided between many of them")
   GraphBuilder b;
   b.output(b.reduce(v1::REDUCE_SUM, b.input(v1::F32, {512, 1024}), {0, 1}));
   Program program(b.graph(), workgroup_target(8));
-  CHECK(num_of_workgroups(program) == 2);
+  CHECK(program.num_of_workgroups() == 2);
   const v1::Expr& units = program.lowered().plan().launches(0).grid();
   REQUIRE(units.tokens_size() == 1);
   CHECK(units.tokens(0).value() >= 512);

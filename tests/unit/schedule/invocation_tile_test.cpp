@@ -25,7 +25,10 @@ v1::Target gpu(std::uint32_t register_values, std::uint32_t wanted_invocations, 
 std::vector<Opt> tile_of(const Product& product, const v1::Target& target) {
   ir::Graph g;
   const ir::UOpRef kernel = kernel_of(g, product);
-  return schedule::tile_of_invocation(schedule::KernelFacts(kernel, kernel->source(0), target), target);
+  const schedule::KernelFacts facts(kernel, kernel->source(0), target);
+  const auto axes = schedule::tile_axes(facts);
+  REQUIRE(axes.has_value());
+  return schedule::tile_of_invocation(facts, *axes, target).opts;
 }
 
 std::string text_of(const std::vector<Opt>& opts) {

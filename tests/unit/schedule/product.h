@@ -10,7 +10,9 @@
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/kernel/apply_opts.h"
+#include "compiler/passes/kernel/number_invocations.h"
 #include "compiler/passes/kernel/pack_operands.h"
+#include "compiler/passes/kernel/shared_tiles.h"
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/spec.h"
 #include "compiler/schedule/opts.h"
@@ -86,13 +88,17 @@ inline bool has_wmma(UOpRef kernel) {
   return std::ranges::any_of(all, [](UOpRef x) { return x->is(Op::Wmma); });
 }
 
-// Opts and packing applied, the copies made, the expanded kernel interpreted on `buffers`.
+// Opts, shared tiles and packing applied, the copies made, the expanded kernel interpreted on `buffers`.
 inline HostTensor run_with(const Product& p, const std::vector<Opt>& opts, std::vector<HostTensor> buffers,
                            bool* contracted = nullptr) {
   ir::Graph g;
   auto shaped = passes::apply_opts(g, kernel_of(g, p), opts);
   INFO(shaped.status());
   REQUIRE(shaped.ok());
+  shaped = passes::share_tiles(g, *shaped, opts);
+  INFO(shaped.status());
+  REQUIRE(shaped.ok());
+  shaped = passes::number_invocations(g, *shaped);
   std::vector<std::uint32_t> slots;
   for (const Opt& opt : opts) {
     if (opt.kind == Opt::Kind::Pack) slots.push_back(opt.axis);
