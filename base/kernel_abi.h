@@ -40,6 +40,10 @@ typedef struct hearth_simt_workgroup {
   int64_t invocation; /* of the workgroup */
   void* shared;       /* aligned to 64 bytes */
   void (*barrier)(const struct hearth_simt_workgroup* workgroup, int64_t place);
+  /* what the subgroup's matrix unit of a layout (compiler/ir/matrix_layout.h) adds to the invocation's sums, of what its
+     invocations have of both operands; a barrier, too */
+  void (*multiply)(const struct hearth_simt_workgroup* workgroup, int64_t place, int64_t layout, const float* a,
+                   const float* b, float* sums);
 } hearth_simt_workgroup;
 typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t first, int64_t step,
                                const hearth_simt_workgroup* workgroup);

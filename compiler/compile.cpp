@@ -13,6 +13,7 @@
 #include "compiler/passes/kernel/kernel_work.h"
 #include "compiler/passes/kernel/mark_grid.h"
 #include "compiler/passes/kernel/materialize_row_values.h"
+#include "compiler/passes/kernel/matrix_tiles.h"
 #include "compiler/passes/kernel/number_invocations.h"
 #include "compiler/passes/kernel/packed_copies.h"
 #include "compiler/passes/kernel/prove_conditions.h"
@@ -125,6 +126,7 @@ static absl::StatusOr<std::optional<passes::Kernel>> lower_one(const passes::Ker
     HEARTH_PASS(pack_operands, Level::Scheduled, passes::pack(context, root, chosen.opts, kernel));
   }
   HEARTH_PASS(share_tiles, Level::Scheduled, passes::share_tiles(g, root, chosen.opts));
+  HEARTH_PASS(matrix_tiles, Level::Scheduled, passes::matrix_tiles(g, root, chosen.opts, target));
   passes::estimate_cycles(context, root, kernel);
   HEARTH_PASS(number_invocations, Level::Kernel, passes::number_invocations(g, root));
   HEARTH_PASS(mark_grid, Level::Kernel, passes::mark_grid(g, root, target, kernel));

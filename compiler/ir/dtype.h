@@ -55,6 +55,11 @@ constexpr Scalar wmma_result(Scalar a, Scalar b) {
   return is_byte(a) && is_byte(b) ? Scalar::I32 : Scalar::Void;
 }
 
+// Likewise, of a GPU's matrix unit.
+constexpr Scalar matrix_result(Scalar a, Scalar b) {
+  return a == b && (a == Scalar::F16 || a == Scalar::BF16) ? Scalar::F32 : Scalar::Void;
+}
+
 // Width in bits of one element: 1 for Bool, 64 for Index, 0 for Void.
 int bit_width(DType t);
 // Size in bytes of one element in a buffer (Bool is one byte).

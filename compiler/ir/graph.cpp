@@ -44,7 +44,9 @@ struct PayloadHash {
   void operator()(const AccInfo& v) const { mix(h, v.id); }
   void operator()(const BarrierInfo& v) const { mix(h, v.id); }
   void operator()(const LaneInfo& v) const { mix(h, v.lane); }
-  void operator()(const WmmaInfo& v) const { mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group); }
+  void operator()(const WmmaInfo& v) const {
+    mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group), mix(h, static_cast<int>(v.layout));
+  }
   void operator()(const AttentionInfo& v) const {
     mix(h, v.causal), mix(h, static_cast<std::uint64_t>(v.past)), mix(h, std::bit_cast<std::uint64_t>(v.scale));
   }

@@ -80,7 +80,8 @@ struct PayloadText {
   std::string operator()(const LaneInfo& v) const { return "lane=" + std::to_string(v.lane); }
   std::string operator()(const WmmaInfo& v) const {
     return "m=" + std::to_string(v.m) + " n=" + std::to_string(v.n) + " k=" + std::to_string(v.k) +
-           " group=" + std::to_string(v.group);
+           " group=" + std::to_string(v.group) +
+           (v.layout == MatrixLayout::Whole ? "" : " layout=" + std::to_string(static_cast<int>(v.layout)));
   }
   std::string operator()(const AttentionInfo& v) const {
     return (v.causal ? "causal " : "") + ("past=" + std::to_string(v.past)) +

@@ -218,6 +218,9 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       WmmaInfo v;
       bool ok = f.number("m", v.m) && f.number("n", v.n) && f.number("k", v.k) && f.number("group", v.group) &&
                 v.group > 0 && v.k % v.group == 0;
+      std::uint16_t layout = 0;
+      if (!f.value("layout").empty()) ok = ok && f.number("layout", layout) && layout <= std::size(kMatrixLayouts);
+      v.layout = static_cast<MatrixLayout>(layout);
       out = v;
       return ok;
     }

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "compiler/ir/dtype.h"
+#include "compiler/ir/matrix_layout.h"
 
 namespace hearth::ir {
 
@@ -177,9 +178,11 @@ struct LaneInfo {
   bool operator==(const LaneInfo&) const = default;
 };
 
-// Sizes of a wmma's matrices; `group` neighbours along k are adjacent in both operands and divide it.
+// Sizes of a wmma's matrices; `group` neighbours along k are adjacent in both operands and divide it. With another layout
+// than Whole, the matrices are a subgroup's: operands and result are what one invocation has of them.
 struct WmmaInfo {
   std::uint16_t m = 1, n = 1, k = 1, group = 1;
+  MatrixLayout layout = MatrixLayout::Whole;
   bool operator==(const WmmaInfo&) const = default;
 };
 

@@ -51,7 +51,7 @@ bool op_allowed(Level level, Op op) {
     case Op::Horizontal:
       return level >= Level::Flat;
     case Op::Wmma:
-      return level >= Level::Expanded;
+      return level >= Level::Scheduled;
     default:
       return cls == OpClass::Movement && level == Level::Tensor;
   }
@@ -109,6 +109,14 @@ std::string types_wrong(UOpRef x) {
                  : "a store needs an index and a value of one dtype";
     case Op::Wmma: {
       const auto& w = x->as<ir::WmmaInfo>();
+      if (w.layout != ir::MatrixLayout::Whole) {
+        const ir::MatrixShape& shape = ir::shape_of(w.layout);
+        const bool fits = s(0).lanes == shape.a.elements && s(1).lanes == shape.b.elements &&
+                          x->dtype.lanes == shape.sum.elements && w.m == shape.m && w.n == shape.n && w.k == shape.k;
+        return fits && ir::matrix_result(s(0).scalar, s(1).scalar) == x->dtype.scalar
+                   ? ""
+                   : "wmma's dtypes or lanes do not fit its layout";
+      }
       const bool lanes = s(0).lanes == w.m * w.k && s(1).lanes == w.k * w.n && x->dtype.lanes == w.m * w.n;
       return lanes && ir::wmma_result(s(0).scalar, s(1).scalar) == x->dtype.scalar
                  ? ""

@@ -65,7 +65,7 @@ struct ComparePayload {
   int operator()(const ir::LaneInfo& a) const { return three_way(a.lane, same<ir::LaneInfo>().lane); }
   int operator()(const ir::WmmaInfo& a) const {
     const auto& b = same<ir::WmmaInfo>();
-    return three_way(std::tuple(a.m, a.n, a.k, a.group), std::tuple(b.m, b.n, b.k, b.group));
+    return three_way(std::tuple(a.m, a.n, a.k, a.group, a.layout), std::tuple(b.m, b.n, b.k, b.group, b.layout));
   }
   int operator()(const ir::AttentionInfo& a) const {
     const auto& b = same<ir::AttentionInfo>();

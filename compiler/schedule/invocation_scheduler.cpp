@@ -1,4 +1,5 @@
 #include "compiler/schedule/invocation_tile.h"
+#include "compiler/schedule/matrix_tile.h"
 #include "compiler/schedule/schedulers.h"
 #include "compiler/schedule/workgroup_rows.h"
 #include "compiler/schedule/workgroup_tile.h"
@@ -15,6 +16,8 @@ class InvocationScheduler final : public Scheduler {
     if (const std::optional<TileAxes> axes = tile_axes(facts)) {
       const TimedOpts alone = tile_of_invocation(facts, *axes, target);
       const TimedOpts together = tile_of_workgroup(facts, *axes, target);
+      const TimedOpts by_unit = tile_of_matrix_unit(facts, *axes, target);
+      if (by_unit.time < std::min(alone.time, together.time)) return by_unit.opts;
       std::vector<Opt> rows = alone.opts.empty() ? rows_of_workgroup(facts, target) : std::vector<Opt>();
       if (!rows.empty()) return rows;
       return together.time < alone.time ? together.opts : alone.opts;

@@ -16,16 +16,30 @@ bool is_plain_load_along(UOpRef x, UOpRef range) {
   return std::ranges::find(below, range) != below.end();
 }
 
-}  // namespace
-
-std::optional<Product> narrow_product(UOpRef reduce) {
+// Of a sum of products, what was cast for them.
+std::optional<Product> cast_product(UOpRef reduce) {
   UOpRef value = reduce->source(0);
   if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum || !value->is(Op::Mul)) return std::nullopt;
   UOpRef a = value->source(0), b = value->source(1);
   if (!a->is(Op::Cast) || !b->is(Op::Cast)) return std::nullopt;
-  a = a->source(0), b = b->source(0);
-  if (ir::wmma_result(a->dtype.scalar, b->dtype.scalar) != value->dtype.scalar) return std::nullopt;
-  return Product{a, b};
+  return Product{a->source(0), b->source(0)};
+}
+
+}  // namespace
+
+std::optional<Product> narrow_product(UOpRef reduce) {
+  const std::optional<Product> product = cast_product(reduce);
+  const bool is_summed =
+      product && ir::wmma_result(product->a->dtype.scalar, product->b->dtype.scalar) == reduce->dtype.scalar;
+  return is_summed ? product : std::nullopt;
+}
+
+std::optional<Product> matrix_product(UOpRef reduce) {
+  const std::optional<Product> product = cast_product(reduce);
+  const bool is_summed =
+      product && ir::matrix_result(product->a->dtype.scalar, product->b->dtype.scalar) == reduce->dtype.scalar;
+  const auto is_plain = [](UOpRef x) { return x->is(Op::Load) && x->sources.size() == 1; };
+  return is_summed && is_plain(product->a) && is_plain(product->b) ? product : std::nullopt;
 }
 
 bool is_product_along(UOpRef reduce, UOpRef range) {

@@ -9,8 +9,8 @@ namespace hearth::schedule {
 namespace {
 
 // In the order of Opt::Kind.
-constexpr std::string_view kNames[] = {"TILE", "LANES", "MASKED", "PADTO",     "UNROLL", "SPREAD",
-                                       "DOT",  "SPLIT", "BEFORE", "WORKGROUP", "SHARED", "PACK"};
+constexpr std::string_view kNames[] = {"TILE",  "LANES",  "MASKED",    "PADTO",  "UNROLL", "SPREAD", "DOT",
+                                       "SPLIT", "BEFORE", "WORKGROUP", "SHARED", "MATRIX", "PACK"};
 static_assert(std::size(kNames) == static_cast<int>(Opt::Kind::Pack) + 1);
 
 }  // namespace

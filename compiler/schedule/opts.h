@@ -30,6 +30,7 @@ struct Opt {
                 // as many as their product, the last one's neighbours being neighbours
     Shared,     // reduced axis -> tiles of at most `amount`. What the reduction reads for a tile, the invocations of a
                 // workgroup copy to shared memory first (passes/kernel/shared_tiles)
+    Matrix,     // likewise, of a product that the target's matrix unit computes (passes/kernel/matrix_tiles)
     Pack,       // param slot `axis` is read from a copy in the order of the loops (passes/kernel/pack_operands); amount
                 // unused
   };

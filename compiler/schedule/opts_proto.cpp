@@ -18,7 +18,8 @@ constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, k
 // Kinds in the order of Opt::Kind.
 constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,   v1::Opt::LANES,     v1::Opt::MASKED, v1::Opt::PAD_TO,
                                         v1::Opt::UNROLL, v1::Opt::SPREAD,    v1::Opt::DOT,    v1::Opt::SPLIT,
-                                        v1::Opt::BEFORE, v1::Opt::WORKGROUP, v1::Opt::SHARED, v1::Opt::PACK};
+                                        v1::Opt::BEFORE, v1::Opt::WORKGROUP, v1::Opt::SHARED, v1::Opt::MATRIX,
+                                        v1::Opt::PACK};
 
 absl::Status refuse(const Opt& opt, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("opt {}: {}", to_string(opt), why));
@@ -76,7 +77,7 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!names.params.contains(opt.axis)) return refuse(opt, "the kernel reads no such param");
       continue;
     }
-    if (opt.kind == Kind::Workgroup || opt.kind == Kind::Shared)
+    if (opt.kind == Kind::Workgroup || opt.kind == Kind::Shared || opt.kind == Kind::Matrix)
       return refuse(opt, "is for GPUs, whose kernels are not tuned");
     UOpRef range = names.axis(opt.axis);
     if (!range) return refuse(opt, "the kernel has no such axis");

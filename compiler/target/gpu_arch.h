@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/ir/matrix_layout.h"
+
 namespace hearth::target {
 
 struct GpuArch {
@@ -13,6 +15,8 @@ struct GpuArch {
   std::string_view name;    // "sm_80", "gfx942"
   // Why it cannot be compiled for; empty: it can.
   std::string_view unknown_to_llvm;
+  // Of what multiplies small matrices of f16 and bf16; Whole: it has no such unit.
+  ir::MatrixLayout matrix = ir::MatrixLayout::Whole;
 };
 
 const GpuArch* find_gpu_arch(std::string_view device, std::string_view name);

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "compiler/ir/dtype.h"
+#include "compiler/ir/matrix_layout.h"
 #include "compiler/target/matrix_unit.h"
 #include "hearth/v1/artifact.pb.h"
 
@@ -33,6 +34,8 @@ struct Capabilities {
   std::optional<MatrixUnit> bf16_unit;       // sums of bf16 products
   std::optional<MatrixUnit> byte_unit;       // of u8 times i8
   std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
+  ir::MatrixLayout matrix_layout = ir::MatrixLayout::Whole;
+  double matrix_speed = 1;
   std::int64_t allocation_bytes = 0;
   std::string blob_toolchain;
   std::string arch;
@@ -59,6 +62,10 @@ class Target {
 
   // The best unit of one row for sums of products of these types, exact in the wider type; nothing where there is none.
   std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
+  // Of what multiplies matrices of f16 and of bf16 for a subgroup; Whole: nothing does.
+  ir::MatrixLayout matrix_layout() const { return can_.matrix_layout; }
+  // Its multiply-adds in the time of one of ordinary arithmetic.
+  double matrix_speed() const { return can_.matrix_speed; }
 
   // Threads that a launch is divided for; 0: unknown.
   std::int64_t threads() const { return record_.threads(); }

@@ -19,6 +19,7 @@
 #include "compiler/codegen/generator.h"
 #include "compiler/compile.h"
 #include "runtime/devices/named_target.h"
+#include "tests/conformance/ops/graph_builder.h"
 #include "tests/digests/digest_cases.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/skip.h"
@@ -251,6 +252,57 @@ TEST_CASE("a kernel of workgroups has its barriers, shared memory and size in th
     CHECK(absl::StrContains(ran.text, ".private_segment_fixed_size: 0"));
   }
   if (ptxas.empty()) SKIP_CASE("there is no ptxas");
+}
+
+TEST_CASE("a product of f16 or bf16 is the matrix unit's on every GPU that has one, with wide loads and no spill") {
+  struct Unit {
+    const char *target, *instruction, *load;  // from shared memory
+  };
+  const Unit units[] = {{"cuda:sm_80", "mma.sync.aligned.m16n8k16.row.col", "ld.shared"},
+                        {"cuda:sm_90a", "mma.sync.aligned.m16n8k16.row.col", "ld.shared"},
+                        {"hip:gfx90a", "v_mfma_f32_16x16x16", "ds_read_b64"},
+                        {"hip:gfx942", "v_mfma_f32_16x16x16", "ds_read_b64"},
+                        {"hip:gfx1100", "v_wmma_f32_16x16x16", "ds_load_b128"},
+                        {"hip:gfx1201", "v_wmma_f32_16x16x16", "ds_load_b128"},
+                        {"cuda:sm_70", "", ""}};
+  const std::string ptxas = find_ptxas();
+  const Folder folder;
+  for (const Unit& unit : units) {
+    for (const v1::DType dtype : {v1::F16, v1::BF16}) {
+      INFO(unit.target << " " << v1::DType_Name(dtype));
+      const v1::Target target = *runtime::named_target(unit.target);
+      conformance::GraphBuilder b;
+      b.output(b.op(v1::MATMUL, {b.input(dtype, {1024, 1024}), b.input(dtype, {1024, 1024})}));
+      v1::CompileOptions options;
+      options.set_opt_level(2);
+      const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(b.graph(), target, options);
+      REQUIRE(lowered.ok());
+      REQUIRE(lowered->kernels_size() == 1);
+      options.set_dump(true);
+      const absl::StatusOr<v1::CompiledKernel> done = compiler::compile_kernel(lowered->kernels(0), target, options);
+      REQUIRE(done.ok());
+      const std::string& text = done->passes(done->passes_size() - 1).text();
+      if (*unit.instruction == '\0') {
+        CHECK_FALSE(absl::StrContains(text, "mma."));
+        continue;
+      }
+      CHECK(absl::StrContains(text, unit.instruction));
+      if (target.device() == "cuda") {
+        CHECK((absl::StrContains(text, "ld.shared.b32") || absl::StrContains(text, "ld.shared.u32")));
+        CHECK_FALSE(absl::StrContains(text, "ld.shared.u16"));
+        if (ptxas.empty()) continue;
+        const Ran ran = run(absl::StrCat(ptxas, " -v -arch=", target.arch(), " ",
+                                         folder.write("product.ptx", done->artifact().data()), " -o /dev/null"));
+        INFO(ran.text);
+        CHECK(ran.code == 0);
+        CHECK(spilling(ran.text, {}) == "");
+        continue;
+      }
+      CHECK(absl::StrContains(text, unit.load));
+      CHECK_FALSE((absl::StrContains(text, "ds_read_u16") || absl::StrContains(text, "ds_load_u16")));
+      CHECK(absl::StrContains(text, ".vgpr_spill_count: 0"));
+    }
+  }
 }
 
 }  // namespace hearth::digests

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "compiler/ir/matrix_layout.h"
 #include "tests/stand_in/stand_in.h"
 
 namespace hearth::stand_in {
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{64} << 10, kGuardBytes = 4096;
 constexpr std::int64_t kNowhere = -2;
+constexpr std::int64_t kSecondWait = std::int64_t{1} << 40;  // further than all places
 
 // Of one invocation, or of who runs them.
 #if defined(__x86_64__)
@@ -77,7 +79,8 @@ class Context {
 #endif
 
 struct Invocation {
-  hearth_simt_workgroup workgroup = {};  // first: what a kernel gives back is this
+  hearth_simt_workgroup workgroup = {};    // first: what a kernel gives back is this
+  const float *a = nullptr, *b = nullptr;  // of a product that it waits in
   Context context;
   std::int64_t waits_at = kNowhere;
   bool has_ended = false;
@@ -112,6 +115,36 @@ void wait(const hearth_simt_workgroup* workgroup, std::int64_t place) {
   current->context.switch_to(scheduler);
 }
 
+// Between two barriers, so that the operands of all are there.
+void multiply(const hearth_simt_workgroup* workgroup, std::int64_t place, std::int64_t layout, const float* a,
+              const float* b, float* sums) {
+  Invocation* const self = current;
+  self->a = a, self->b = b;
+  wait(workgroup, place);
+  const ir::MatrixShape& shape = ir::shape_of(static_cast<ir::MatrixLayout>(layout));
+  const auto number = static_cast<std::uint32_t>(workgroup->invocation);
+  const Invocation* const subgroup = self - number % shape.subgroup;
+  std::vector<double> left(std::size_t{shape.m} * shape.k), right(std::size_t{shape.k} * shape.n);
+  for (std::uint32_t i = 0; i < shape.subgroup; ++i) {
+    for (std::uint32_t e = 0; e < shape.a.elements; ++e) {
+      const ir::MatrixStep at = shape.a.at(i, e);
+      left[std::size_t{at.row} * shape.k + at.column] = static_cast<double>(subgroup[i].a[e]);
+    }
+    for (std::uint32_t e = 0; e < shape.b.elements; ++e) {
+      const ir::MatrixStep at = shape.b.at(i, e);
+      right[std::size_t{at.row} * shape.n + at.column] = static_cast<double>(subgroup[i].b[e]);
+    }
+  }
+  for (std::uint32_t e = 0; e < shape.sum.elements; ++e) {
+    const ir::MatrixStep at = shape.sum.at(number % shape.subgroup, e);
+    double sum = 0;
+    for (std::size_t k = 0; k < shape.k; ++k)
+      sum += left[std::size_t{at.row} * shape.k + k] * right[k * shape.n + at.column];
+    sums[e] += static_cast<float>(sum);
+  }
+  wait(workgroup, place + kSecondWait);
+}
+
 }  // namespace
 
 void run_workgroup(const WorkgroupLaunch& launch, std::mt19937_64& random) {
@@ -120,7 +153,7 @@ void run_workgroup(const WorkgroupLaunch& launch, std::mt19937_64& random) {
   std::memset(shared.get(), 0xFF, bytes);  // NaNs
   std::vector<Invocation> all(static_cast<std::size_t>(launch.invocations));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].workgroup = {static_cast<std::int64_t>(i), shared.get(), &wait};
+    all[i].workgroup = {static_cast<std::int64_t>(i), shared.get(), &wait, &multiply};
     all[i].context.begin(stack_of(i), kStackBytes, &run_invocation);
   }
   launched = &launch;

@@ -29,6 +29,7 @@ class Arithmetic {
   llvm::Value* combine(ir::ReduceKind kind, ir::DType dtype, llvm::Value* a, llvm::Value* b);
   // `sum` plus a wmma of a and b.
   absl::StatusOr<llvm::Value*> wmma(ir::UOpRef node, llvm::Value* a, llvm::Value* b, llvm::Value* sum);
+  llvm::Value* widen(ir::DType narrow, llvm::Value* v);  // f16, bf16, fp8 -> f32
   // All lanes of `vector` (of element type `element`) reduced to one.
   llvm::Value* horizontal(ir::ReduceKind kind, ir::DType element, llvm::Value* vector);
 
@@ -52,7 +53,6 @@ class Arithmetic {
 
   // Conversions (convert.cpp); reductions are in reduction.cpp.
   Value* cast(ir::DType from, ir::DType to, Value* v);
-  Value* widen(ir::DType narrow, Value* v);         // f16, bf16, fp8 -> f32
   Value* round_narrow(ir::DType narrow, Value* v);  // f32 or f64 -> f16, bf16, fp8; one rounding
   Value* int_to_float(ir::DType from, ir::DType to, Value* v);
   Value* half_bits_to_f32(Value* v, int exponent_bits, int mantissa_bits, bool has_infinity);

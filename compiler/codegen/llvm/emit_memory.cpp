@@ -1,5 +1,6 @@
 // Loads and stores of Emitter: plain, gated, masked, gathered and scattered.
 #include <algorithm>
+#include <bit>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -133,6 +134,24 @@ namespace {
 bool is_vector(llvm::Value* v) { return v && v->getType()->isVectorTy(); }
 }  // namespace
 
+namespace {
+
+constexpr std::uint64_t kAllocationAlignment = 16;
+
+// Neighbours in an allocation, from a multiple of their number on.
+bool is_aligned_vector(UOpRef load) {
+  const DType dtype = load->dtype;
+  const auto bytes = static_cast<std::uint64_t>(ir::byte_size(dtype)) * dtype.lanes;
+  if (dtype.lanes < 2 || !std::has_single_bit(bytes) || bytes > kAllocationAlignment) return false;
+  if (!load->source(0)->source(0)->is(Op::Allocate)) return false;
+  const ir::Affine position = ir::to_affine(load->source(0)->source(1));
+  return position.constant % dtype.lanes == 0 && std::ranges::all_of(position.terms, [&](const ir::AffineTerm& term) {
+           return term.coefficient % dtype.lanes == 0;
+         });
+}
+
+}  // namespace
+
 absl::Status Emitter::load(UOpRef node) {
   HEARTH_ASSIGN_OR_RETURN(Access found, access_of(node->source(0)));
   const Access& access = found;
@@ -198,6 +217,7 @@ absl::Status Emitter::load(UOpRef node) {
     return absl::OkStatus();
   }
   if (!access.gate) {
+    if (is_aligned_vector(node)) align = llvm::Align(align.value() * dtype.lanes);
     if (traits_.prefetches) prefetch(node->source(0), access, dtype);
     values_[node] = finish(b_.CreateAlignedLoad(type, element_pointer(access, true), align));
     return absl::OkStatus();

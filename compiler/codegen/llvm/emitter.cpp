@@ -174,9 +174,7 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Wmma: {
       if (only_summed_.contains(node)) return absl::OkStatus();  // made by the updates
       Value* zero = llvm::Constant::getNullValue(arithmetic_.value_type(node->dtype));
-      absl::StatusOr<Value*> product = arithmetic_.wmma(node, operands[0], operands[1], zero);
-      if (!product.ok()) return malformed(node, std::string(product.status().message()));
-      values_[node] = *product;
+      HEARTH_ASSIGN_OR_RETURN(values_[node], sum_of(node, operands[0], operands[1], zero));
       return absl::OkStatus();
     }
     case Op::Horizontal:
@@ -309,6 +307,20 @@ absl::Status Emitter::close_range(UOpRef node) {
   return absl::OkStatus();
 }
 
+// `sum` and a wmma.
+absl::StatusOr<llvm::Value*> Emitter::sum_of(UOpRef wmma, Value* a, Value* b, Value* sum) {
+  if (wmma->as<ir::WmmaInfo>().layout == ir::MatrixLayout::Whole) {
+    absl::StatusOr<Value*> result = arithmetic_.wmma(wmma, a, b, sum);
+    if (!result.ok()) return malformed(wmma, std::string(result.status().message()));
+    return result;
+  }
+  const DType operand = wmma->source(0)->dtype.element();
+  const auto wide = [&](Value* value) { return arithmetic_.widen(operand, value); };
+  Value* result = workgroup_ ? hooks_->multiply(wmma, a, b, sum, wide) : nullptr;
+  if (result == nullptr) return malformed(wmma, "this target has no such matrix unit");
+  return result;
+}
+
 // An accumulator lives in an alloca of the entry block; LLVM promotes it to a register.
 absl::Status Emitter::accumulate(UOpRef node) {
   llvm::Type* type = arithmetic_.value_type(node->source(0)->dtype);
@@ -334,9 +346,8 @@ absl::Status Emitter::accumulate(UOpRef node) {
     absl::StatusOr<Value*> a = value(product->source(0)), b = value(product->source(1));
     HEARTH_RETURN_IF_ERROR(a.status());
     HEARTH_RETURN_IF_ERROR(b.status());
-    absl::StatusOr<Value*> sum = arithmetic_.wmma(product, *a, *b, current);
-    if (!sum.ok()) return malformed(product, std::string(sum.status().message()));
-    b_.CreateStore(*sum, cell);
+    HEARTH_ASSIGN_OR_RETURN(Value * sum, sum_of(product, *a, *b, current));
+    b_.CreateStore(sum, cell);
     values_[node] = nullptr;
     return absl::OkStatus();
   }

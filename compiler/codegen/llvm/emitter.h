@@ -69,6 +69,7 @@ class Emitter {
   absl::Status open_range(ir::UOpRef node);
   absl::Status close_range(ir::UOpRef node);
   absl::Status accumulate(ir::UOpRef node);
+  absl::StatusOr<Value*> sum_of(ir::UOpRef wmma, Value* a, Value* b, Value* sum);
   absl::Status declare_allocation(ir::UOpRef node);
   absl::StatusOr<Access> access_of(ir::UOpRef index);
   absl::Status load(ir::UOpRef node);

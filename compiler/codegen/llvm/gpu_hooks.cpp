@@ -130,6 +130,10 @@ class WorkgroupHooks : public GpuHooks {
   virtual llvm::Value* workgroups() = 0;
   virtual llvm::Value* local() = 0;
 
+  static unsigned lanes_of(llvm::Value* value) {
+    return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  }
+  static llvm::Type* vector(llvm::Type* element, unsigned lanes) { return llvm::FixedVectorType::get(element, lanes); }
   llvm::Value* wide(llvm::Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); }
   llvm::Value* call(llvm::Intrinsic::ID id) { return b_.CreateIntrinsic(id, {}, {}); }
 
@@ -160,6 +164,25 @@ class NvptxHooks final : public WorkgroupHooks {
   llvm::Value* workgroups() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x); }
   llvm::Value* local() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x); }
   void barrier(std::uint32_t) override { call(llvm::Intrinsic::nvvm_barrier0); }
+  llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen&) override {
+    if (wmma->as<ir::WmmaInfo>().layout != ir::MatrixLayout::MmaSync16) return nullptr;
+    const bool is_half = wmma->source(0)->dtype.scalar == ir::Scalar::F16;
+    llvm::Type* const pair = is_half ? vector(b_.getHalfTy(), 2) : b_.getInt32Ty();
+    std::vector<llvm::Value*> arguments;
+    for (llvm::Value* fragment : {a, b}) {
+      const unsigned words = lanes_of(fragment) / 2;
+      llvm::Value* of_words = b_.CreateBitCast(fragment, vector(b_.getInt32Ty(), words));
+      for (unsigned i = 0; i < words; ++i)
+        arguments.push_back(b_.CreateBitCast(b_.CreateExtractElement(of_words, i), pair));
+    }
+    for (unsigned i = 0; i < lanes_of(sums); ++i) arguments.push_back(b_.CreateExtractElement(sums, i));
+    llvm::Value* parts = b_.CreateIntrinsic(
+        is_half ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
+        {}, arguments);
+    for (unsigned i = 0; i < lanes_of(sums); ++i)
+      sums = b_.CreateInsertElement(sums, b_.CreateExtractValue(parts, i), i);
+    return sums;
+  }
 };
 
 class AmdgpuHooks final : public WorkgroupHooks {
@@ -185,6 +208,28 @@ class AmdgpuHooks final : public WorkgroupHooks {
     b_.CreateFence(llvm::AtomicOrdering::Release, scope);
     call(llvm::Intrinsic::amdgcn_s_barrier);
     b_.CreateFence(llvm::AtomicOrdering::Acquire, scope);
+  }
+  llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen&) override {
+    const bool is_half = wmma->source(0)->dtype.scalar == ir::Scalar::F16;
+    if (is_half) {
+      a = b_.CreateBitCast(a, vector(b_.getHalfTy(), lanes_of(a)));
+      b = b_.CreateBitCast(b, vector(b_.getHalfTy(), lanes_of(b)));
+    }
+    switch (wmma->as<ir::WmmaInfo>().layout) {
+      case ir::MatrixLayout::Mfma16: {
+        llvm::Value* const none = b_.getInt32(0);  // no broadcast of blocks
+        return b_.CreateIntrinsic(
+            is_half ? llvm::Intrinsic::amdgcn_mfma_f32_16x16x16f16 : llvm::Intrinsic::amdgcn_mfma_f32_16x16x16bf16_1k,
+            {}, {a, b, sums, none, none, none});
+      }
+      case ir::MatrixLayout::WmmaGfx11:
+      case ir::MatrixLayout::WmmaGfx12:
+        return b_.CreateIntrinsic(
+            is_half ? llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_f16 : llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_bf16,
+            {sums->getType(), a->getType()}, {a, b, sums});
+      default:
+        return nullptr;
+    }
   }
 };
 
@@ -225,6 +270,24 @@ class SimtHooks final : public GpuHooks {
     b_.CreateCall(type, field(b_.getPtrTy(), offsetof(hearth_simt_workgroup, barrier)), {workgroup, b_.getInt64(id)});
   }
 
+  llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums,
+                        const Widen& wide) override {
+    llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+    const auto in_memory = [&](llvm::Value* value) {
+      llvm::Value* memory = at_entry.CreateAlloca(value->getType());
+      b_.CreateStore(value, memory);
+      return memory;
+    };
+    llvm::Value *left = in_memory(wide(a)), *right = in_memory(wide(b)), *result = in_memory(sums);
+    llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
+    auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, pointer, pointer, pointer}, false);
+    const auto layout = static_cast<std::uint64_t>(wmma->as<ir::WmmaInfo>().layout);
+    const std::uint64_t place = kBetweenUnits - 1 - num_products_++;
+    b_.CreateCall(type, field(pointer, offsetof(hearth_simt_workgroup, multiply)),
+                  {function_->getArg(3), b_.getInt64(place), b_.getInt64(layout), left, right, result});
+    return b_.CreateLoad(sums->getType(), result);
+  }
+
   // At the function's entry: of the launch.
   llvm::Value* field(llvm::Type* type, std::uint64_t offset) {
     llvm::Value* place = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), function_->getArg(3), offset);
@@ -232,6 +295,7 @@ class SimtHooks final : public GpuHooks {
   }
 
   llvm::GlobalVariable* shared_bytes_ = nullptr;
+  std::uint64_t num_products_ = 0;
   std::uint64_t next_shared_ = 0;
 };
 

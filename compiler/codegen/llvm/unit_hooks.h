@@ -9,6 +9,7 @@
 //   std::unique_ptr<UnitHooks> hooks = hooks_for(target, kernel, module, builder);
 //   llvm::Function* function = hooks->declare(kernel.symbol);
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,12 @@ class UnitHooks {
   virtual llvm::Value* shared_memory(llvm::Type* type, const std::string& name) { return nullptr; }
   virtual void barrier(std::uint32_t id) {}
   static constexpr std::uint32_t kBetweenUnits = ~0u;  // a barrier that the emitter adds
+  // `sums` plus the product of a subgroup's matrices, of which `a` and `b` are the invocation's fragments, 16 bits each;
+  // null where the target has no such unit. `wide` makes f32 of them.
+  using Widen = std::function<llvm::Value*(llvm::Value*)>;
+  virtual llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen& wide) {
+    return nullptr;
+  }
   // Around the body of a kernel without a grid, which one call alone computes.
   virtual void enter_without_grid() {}
   virtual void leave_without_grid() {}

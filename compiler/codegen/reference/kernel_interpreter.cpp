@@ -1,6 +1,7 @@
 #include "compiler/codegen/reference/kernel_interpreter.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/reference/element_ops.h"
+#include "compiler/codegen/reference/subgroup_product.h"
 #include "compiler/ir/text.h"
 
 namespace hearth::codegen::reference {
@@ -16,7 +18,8 @@ namespace {
 using ir::Op;
 using ir::UOpRef;
 
-constexpr int kMaxDepth = 1500;  // of nested expressions; keeps recursion inside the stack, sanitizers included
+constexpr std::size_t kMostKept = 4096;  // products of one wmma
+constexpr int kMaxDepth = 1500;          // of nested expressions; keeps recursion inside the stack, sanitizers included
 
 // Everything known about one node while the kernel runs.
 struct State {
@@ -201,6 +204,39 @@ class KernelInterpreter {
     return result;
   }
 
+  // A wmma of a subgroup: what its other invocations have is computed for this one.
+  absl::StatusOr<Value> multiply(State& state) {
+    const auto is_invocation = [](const State* s) { return ir::is_range(s->node, ir::RangeKind::Invocation); };
+    const auto found = std::ranges::find_if(state.depends_on, is_invocation);
+    if (found == state.depends_on.end() || !(*found)->bound)
+      return absl::InvalidArgumentError("reference: a subgroup's product outside of a workgroup");
+    State& invocation = **found;
+    const std::int64_t own = invocation.value[0].i, size = ir::shape_of(state.node->as<ir::WmmaInfo>().layout).subgroup;
+    // Those of the other invocations are kept while what they were computed from is the same.
+    std::vector<std::int64_t> known = {own / size};
+    for (const State* dependency : state.depends_on) {
+      if (dependency == &invocation) continue;
+      known.push_back(dependency->is(Op::Range) ? dependency->value[0].i
+                                                : static_cast<std::int64_t>(dependency->changed_at));
+    }
+    std::map<std::vector<std::int64_t>, std::vector<Value>>& kept = products_[&state];
+    if (const auto before = kept.find(known); before != kept.end())
+      return before->second[static_cast<std::size_t>(own % size)];
+    std::vector<SubgroupOperands> operands;
+    absl::Status status;
+    for (std::int64_t i = 0; i < size && status.ok(); ++i) {
+      set_range(invocation, true, own / size * size + i);
+      const absl::StatusOr<Value> a = value_of(*state.sources[0]), b = value_of(*state.sources[1]);
+      status = a.ok() ? b.status() : a.status();
+      if (status.ok()) operands.push_back({*a, *b});
+    }
+    set_range(invocation, true, own);
+    HEARTH_RETURN_IF_ERROR(status);
+    HEARTH_ASSIGN_OR_RETURN(std::vector<Value> products, subgroup_products(state.node, operands));
+    if (kept.size() >= kMostKept) kept.clear();
+    return kept.emplace(known, std::move(products)).first->second[static_cast<std::size_t>(own % size)];
+  }
+
   absl::StatusOr<Value> reduce(State& state) {
     const ir::ReduceKind kind = state.node->as<ir::ReduceInfo>().kind;
     const ir::Scalar scalar = state.node->dtype.scalar;
@@ -247,6 +283,9 @@ class KernelInterpreter {
         return load(state);
       case Op::Reduce:
         return reduce(state);
+      case Op::Wmma:
+        if (state.node->as<ir::WmmaInfo>().layout != ir::MatrixLayout::Whole) return multiply(state);
+        break;
       case Op::Index:
         if (state.sources[0]->is(Op::Stage)) return read_stage(state, {Element{}});
         break;
@@ -269,6 +308,7 @@ class KernelInterpreter {
   const KernelRun& run_;
   KernelMemory memory_;
   std::vector<State> states_;  // sources before users; never resized once made, so pointers into it hold
+  std::unordered_map<const State*, std::map<std::vector<std::int64_t>, std::vector<Value>>> products_;  // see multiply
   std::uint64_t now_ = 0;
   int depth_ = 0;
 };

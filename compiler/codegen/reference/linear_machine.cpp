@@ -17,6 +17,10 @@ namespace {
 
 bool is_invocation(UOpRef node) { return ir::is_range(node, ir::RangeKind::Invocation); }
 
+bool is_of_subgroup(UOpRef node) {
+  return node->is(Op::Wmma) && node->as<ir::WmmaInfo>().layout != ir::MatrixLayout::Whole;
+}
+
 }  // namespace
 
 absl::Status LinearMachine::prepare() {
@@ -27,6 +31,7 @@ absl::Status LinearMachine::prepare() {
 absl::StatusOr<std::optional<std::size_t>> LinearMachine::run() {
   while (next_ < lines_.size()) {
     const std::size_t at = next_;
+    if (is_of_subgroup(body_[at]) && !std::exchange(has_product_, false)) return at;
     absl::StatusOr<std::size_t> next = step(lines_[at], at);
     if (!next.ok()) {
       return absl::Status(next.status().code(),
@@ -36,6 +41,18 @@ absl::StatusOr<std::optional<std::size_t>> LinearMachine::run() {
     if (body_[at]->is(Op::Barrier)) return at;
   }
   return std::nullopt;
+}
+
+absl::StatusOr<SubgroupOperands> LinearMachine::operands() const {
+  const Line& line = lines_[next_];
+  HEARTH_ASSIGN_OR_RETURN(const Value* a, value_of(line, 0));
+  HEARTH_ASSIGN_OR_RETURN(const Value* b, value_of(line, 1));
+  return SubgroupOperands{*a, *b};
+}
+
+void LinearMachine::give(Value product) {
+  product_ = std::move(product);
+  has_product_ = true;
 }
 
 std::vector<std::int64_t> LinearMachine::rounds() const {
@@ -192,6 +209,7 @@ absl::Status LinearMachine::update(const Line& line) {
 }
 
 absl::StatusOr<Value> LinearMachine::compute(Line& line) {
+  if (is_of_subgroup(line.node)) return product_;
   absl::InlinedVector<const Value*, 3> sources;
   for (std::size_t k = 0; k < line.sources.size(); ++k) {
     HEARTH_ASSIGN_OR_RETURN(const Value* value, value_of(line, k));

@@ -15,6 +15,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "compiler/codegen/reference/kernel_memory.h"
+#include "compiler/codegen/reference/subgroup_product.h"
 #include "compiler/ir/uop.h"
 
 namespace hearth::codegen::reference {
@@ -33,8 +34,11 @@ class LinearMachine {
       : body_(body), place_(place), memory_(memory) {}
 
   absl::Status prepare();
-  // From the beginning, or from behind the barrier at which it stopped, to the next one or the end.
+  // From the beginning, or from behind the barrier at which it stopped, to the next one or the end; or to a wmma of a
+  // subgroup, whose result is given to it before it goes on.
   absl::StatusOr<std::optional<std::size_t>> run();
+  absl::StatusOr<SubgroupOperands> operands() const;
+  void give(Value product);
   // Where it is in the loops around the line at which it stopped, outermost first.
   std::vector<std::int64_t> rounds() const;
 
@@ -79,6 +83,8 @@ class LinearMachine {
   KernelMemory& memory_;
   std::vector<Line> lines_;  // of body_, by position
   std::size_t next_ = 0;
+  Value product_;  // of the wmma that is next
+  bool has_product_ = false;
 };
 
 }  // namespace hearth::codegen::reference

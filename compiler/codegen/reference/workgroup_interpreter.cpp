@@ -48,7 +48,11 @@ class Workgroup {
       for (std::size_t i = 1; i < stops.size(); ++i) {
         if (stops[i] != stops[0]) return divergent(stops, i);
       }
-      log.pass_barrier();
+      if (stops[0].line && body_[*stops[0].line]->is(Op::Wmma)) {
+        HEARTH_RETURN_IF_ERROR(multiply(body_[*stops[0].line]));
+      } else {
+        log.pass_barrier();
+      }
     } while (stops[0].line);
     return absl::OkStatus();
   }
@@ -57,9 +61,27 @@ class Workgroup {
   absl::StatusOr<Stop> run_to_barrier(LinearMachine& machine) {
     for (;;) {
       HEARTH_ASSIGN_OR_RETURN(const std::optional<std::size_t> line, machine.run());
-      if (line && std::ranges::count(how_.left_out, body_[*line]->as<ir::BarrierInfo>().id) > 0) continue;
+      const bool is_barrier = line && body_[*line]->is(Op::Barrier);
+      if (is_barrier && std::ranges::count(how_.left_out, body_[*line]->as<ir::BarrierInfo>().id) > 0) continue;
       return Stop{line, line ? machine.rounds() : std::vector<std::int64_t>()};
     }
+  }
+
+  // Subgroups are as many invocations as the unit's, one after the other.
+  absl::Status multiply(UOpRef wmma) {
+    const std::size_t size = ir::shape_of(wmma->as<ir::WmmaInfo>().layout).subgroup;
+    if (machines_.size() % size != 0)
+      return absl::InvalidArgumentError(absl::StrCat("reference: no workgroup of whole subgroups of ", size));
+    for (std::size_t first = 0; first < machines_.size(); first += size) {
+      std::vector<SubgroupOperands> operands;
+      for (std::size_t i = first; i < first + size; ++i) {
+        HEARTH_ASSIGN_OR_RETURN(SubgroupOperands own, machines_[i]->operands());
+        operands.push_back(std::move(own));
+      }
+      HEARTH_ASSIGN_OR_RETURN(std::vector<Value> products, subgroup_products(wmma, operands));
+      for (std::size_t i = 0; i < size; ++i) machines_[first + i]->give(std::move(products[i]));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status divergent(const std::vector<Stop>& stops, std::size_t other) const {

@@ -28,7 +28,8 @@ class Applier {
 
   absl::StatusOr<UOpRef> run(const std::vector<Opt>& opts) {
     for (const Opt& opt : opts) {
-      if (opt.kind == Opt::Kind::Pack || opt.kind == Opt::Kind::Shared) continue;  // passes of their own, after all
+      if (opt.kind == Opt::Kind::Pack || opt.kind == Opt::Kind::Shared || opt.kind == Opt::Kind::Matrix)
+        continue;  // passes of their own, after all others
       if (opt.kind == Opt::Kind::Before) {
         move_before(opt);
         continue;

@@ -17,9 +17,18 @@ class BarrierPlacer {
 
   std::vector<UOpRef> run() {
     find_accesses();
-    // Those of rounds stand in the loop, where they are between what is before it and what is in it, too.
-    for_each_pair([&](const Access& earlier, const Access& later) { separate_rounds(earlier, later); });
-    for_each_pair([&](const Access& earlier, const Access& later) { separate(earlier, later); });
+    // Those of rounds stand in the loop, where they are between what is before it and what is in it, too. The first that
+    // has to stand somewhere is often enough for what comes behind it.
+    for (std::size_t earlier = 0; earlier < accesses_.size(); ++earlier) {
+      for (std::size_t later = earlier + 1; later < accesses_.size(); ++later) {
+        if (may_meet(accesses_[earlier], accesses_[later])) separate_rounds(accesses_[earlier], accesses_[later]);
+      }
+    }
+    for (std::size_t later = 0; later < accesses_.size(); ++later) {
+      for (std::size_t earlier = 0; earlier < later; ++earlier) {
+        if (may_meet(accesses_[earlier], accesses_[later])) separate(accesses_[earlier], accesses_[later]);
+      }
+    }
     return with_barriers();
   }
 
@@ -51,16 +60,8 @@ class BarrierPlacer {
     }
   }
 
-  // That may be of one element, one of them a store.
-  template <class Visit>
-  void for_each_pair(Visit visit) const {
-    for (std::size_t later = 0; later < accesses_.size(); ++later) {
-      for (std::size_t earlier = 0; earlier < later; ++earlier) {
-        const Access &a = accesses_[earlier], &b = accesses_[later];
-        if (a.memory == b.memory && a.is_store != b.is_store) visit(a, b);
-      }
-    }
-  }
+  // Of one memory, one of them a store.
+  static bool may_meet(const Access& a, const Access& b) { return a.memory == b.memory && a.is_store != b.is_store; }
 
   static std::size_t num_common(const Access& a, const Access& b) {
     const auto [in_a, in_b] = std::ranges::mismatch(a.loops, b.loops);

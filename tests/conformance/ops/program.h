@@ -114,6 +114,7 @@ v1::Target gpu_target();
 v1::Target workgroup_target(std::uint32_t subgroup);
 v1::Target tile_target();
 v1::Target shared_tile_target(std::uint32_t subgroup);
+v1::Target matrix_target();  // of cheap loads, whose matrix unit, if it has one, computes
 
 // The host's features (or the baseline's) as a target.
 v1::Target host_target();

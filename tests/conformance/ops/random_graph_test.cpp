@@ -12,7 +12,7 @@ namespace hearth::conformance {
 namespace {
 
 std::vector<v1::Target> targets_in_turn() {
-  if (on_gpu()) return {gpu_target(), workgroup_target(2), tile_target()};
+  if (on_gpu()) return {gpu_target(), workgroup_target(2), tile_target(), shared_tile_target(2)};
   return {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()};
 }
 

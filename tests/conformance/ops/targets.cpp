@@ -114,4 +114,11 @@ v1::Target shared_tile_target(std::uint32_t subgroup) {
   return target;
 }
 
+v1::Target matrix_target() {
+  v1::Target target = gpu_target();
+  target.mutable_gpu()->set_wanted_invocations(1);
+  target.mutable_gpu()->set_load_cost(1);
+  return target;
+}
+
 }  // namespace hearth::conformance

@@ -106,6 +106,19 @@ TEST_CASE("rounds of a loop that store what the round before has loaded have a b
   CHECK(placed(k) == "range barrier range store store end barrier range load load end end end");
 }
 
+TEST_CASE("one barrier in a round is for all memories, whichever is loaded first") {
+  Kernel k;
+  const std::string tiles = k.loop(2, 3);
+  k.store(k.first);
+  const std::string copies = k.loop(3, 2);
+  k.store(k.second);
+  k.end(copies);
+  k.load(k.second);
+  k.load(k.first);
+  k.end(tiles);
+  CHECK(placed(k) == "range barrier store range store end barrier load load end end");
+}
+
 TEST_CASE("what is loaded in a round and stored behind it has one barrier, in the round") {
   Kernel k;
   k.store(k.first);

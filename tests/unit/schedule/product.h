@@ -10,6 +10,7 @@
 #include "compiler/codegen/reference/kernel_interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/kernel/apply_opts.h"
+#include "compiler/passes/kernel/matrix_tiles.h"
 #include "compiler/passes/kernel/number_invocations.h"
 #include "compiler/passes/kernel/pack_operands.h"
 #include "compiler/passes/kernel/shared_tiles.h"
@@ -39,7 +40,10 @@ struct Product {
   std::int64_t m, n, k;
   bool a_transposed, b_transposed;
   ir::Scalar a = ir::Scalar::I32, b = ir::Scalar::I32;  // widened to the sum's dtype
-  ir::Scalar sum() const { return a == ir::Scalar::I32 ? a : ir::wmma_result(a, b); }
+  ir::Scalar sum() const {
+    if (a == ir::Scalar::I32) return a;
+    return ir::matrix_result(a, b) == ir::Scalar::Void ? ir::wmma_result(a, b) : ir::matrix_result(a, b);
+  }
 };
 inline UOpRef at(ir::Graph& g, UOpRef row, UOpRef column, std::int64_t rows, std::int64_t columns, bool transposed) {
   return transposed ? g.add(g.mul(column, g.index(rows)), row) : g.add(g.mul(row, g.index(columns)), column);
@@ -90,12 +94,15 @@ inline bool has_wmma(UOpRef kernel) {
 
 // Opts, shared tiles and packing applied, the copies made, the expanded kernel interpreted on `buffers`.
 inline HostTensor run_with(const Product& p, const std::vector<Opt>& opts, std::vector<HostTensor> buffers,
-                           bool* contracted = nullptr) {
+                           bool* contracted = nullptr, const v1::Target& target = target_of(128)) {
   ir::Graph g;
   auto shaped = passes::apply_opts(g, kernel_of(g, p), opts);
   INFO(shaped.status());
   REQUIRE(shaped.ok());
   shaped = passes::share_tiles(g, *shaped, opts);
+  INFO(shaped.status());
+  REQUIRE(shaped.ok());
+  shaped = passes::matrix_tiles(g, *shaped, opts, target::Target(target));
   INFO(shaped.status());
   REQUIRE(shaped.ok());
   shaped = passes::number_invocations(g, *shaped);
