@@ -10,6 +10,7 @@
 #include "compiler/passes/lowered/loop_rounds.h"
 #include "compiler/passes/plan/alternatives.h"
 #include "compiler/passes/plan/check_limits.h"
+#include "compiler/passes/plan/launch_levels.h"
 #include "compiler/passes/plan/memory_plan.h"
 #include "compiler/passes/plan/parallel_regions.h"
 #include "compiler/passes/plan/plan_build.h"
@@ -63,6 +64,18 @@ absl::Status check_rounds(const passes::Schedule& schedule, const target::Target
   return absl::OkStatus();
 }
 
+// Launches by levels, where that takes little memory; whether it does.
+bool use_levels(passes::Schedule& schedule, passes::MemoryPlan& memory, const target::Target& target) {
+  passes::Schedule by_levels = schedule;
+  passes::order_by_levels(by_levels);
+  const passes::MemoryPlan more = passes::memory_plan(by_levels);
+  if (more.arena_bytes > std::max(target.small_arena_bytes(), memory.arena_bytes + memory.arena_bytes / 4))
+    return false;
+  schedule = std::move(by_levels);
+  memory = more;
+  return true;
+}
+
 // What lowering says beside its plan, of all parts of a range.
 struct Told {
   std::set<std::string> warnings;  // each once, however many stages are the same kernel
@@ -106,6 +119,8 @@ absl::StatusOr<std::optional<v1::LoweredPlan>> try_lower(v1::Graph& graph, const
   HEARTH_RETURN_IF_ERROR(log.time("check_rounds", [&] { return check_rounds(schedule, target, options); }));
   schedule.regions = log.time("parallel_regions", [&] { return passes::parallel_regions(schedule, target); });
   passes::MemoryPlan memory = log.time("memory_plan", [&] { return passes::memory_plan(schedule); });
+  if (target.unit() == target::Unit::Invocation)
+    log.time("launch_levels", [&] { return use_levels(schedule, memory, target); });
   HEARTH_RETURN_IF_ERROR(passes::check_limits(schedule, memory, target));
   v1::LoweredPlan plan =
       log.time("plan", [&] { return passes::build_plan(g, {schedule, memory, imported, graph}, target); });

@@ -100,6 +100,8 @@ class Target {
     return std::min<std::int64_t>(256, std::max(1u, record_.gpu().max_workgroup_invocations()));
   }
   std::int64_t shared_bytes() const { return record_.gpu().shared_bytes(); }
+  // Of intermediates, for which launches need not share memory: the last cache of large GPUs holds 50 MB and more.
+  std::uint64_t small_arena_bytes() const { return std::uint64_t{48} << 20; }
   // Invocations that run in step.
   std::int64_t subgroup_size() const { return std::max(1u, record_.gpu().subgroup_size()); }
 

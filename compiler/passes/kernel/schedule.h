@@ -77,6 +77,7 @@ struct Schedule {
   std::vector<PlannedBuffer> buffers;   // graph buffers first (ids as imported), then outputs and intermediates
   std::vector<PlannedKernel> kernels;   // distinct
   std::vector<PlannedLaunch> launches;  // execution order; those of a loop are neighbours
+  std::vector<std::uint32_t> levels;    // of each launch (passes/plan/launch_levels); empty: they run one by one
   std::vector<PlannedLoop> loops;
   std::vector<std::uint32_t> in_place;      // outputs in the memory of what they are carried to: launches name that
   std::vector<std::uint32_t> not_in_place;  // of ImportedGraph::carried: those that have to be made elsewhere

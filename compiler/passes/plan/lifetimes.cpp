@@ -27,6 +27,14 @@ std::vector<Span> spans_of_loops(const Schedule& schedule) {
   return loops;
 }
 
+// Launches of a level may run in any order.
+Span with_levels(Span span, const std::vector<std::uint32_t>& levels) {
+  if (levels.empty() || span == kUnused) return span;
+  const auto begin = levels.begin();
+  return {static_cast<std::size_t>(std::lower_bound(begin, levels.end(), levels[span.first]) - begin),
+          static_cast<std::size_t>(std::upper_bound(begin, levels.end(), levels[span.second]) - begin) - 1};
+}
+
 std::vector<Span> spans_of_buffers(const Schedule& schedule) {
   std::vector<Span> spans(schedule.buffers.size(), kUnused);
   const std::vector<Span> loops = spans_of_loops(schedule);
@@ -42,6 +50,7 @@ std::vector<Span> spans_of_buffers(const Schedule& schedule) {
     include(spans[buffer.view->buffer], loops[buffer.view->loop]);
     if (buffer.view->kind == v1::LoopView::CARRIED) include(spans[buffer.view->other], loops[buffer.view->loop]);
   }
+  for (Span& span : spans) span = with_levels(span, schedule.levels);
   return spans;
 }
 

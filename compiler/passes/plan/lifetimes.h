@@ -2,7 +2,7 @@
 //
 // What a loop reads or makes is live in all of it; what a step alone uses is so again in every step. A thread may be at
 // any launch of a parallel region while another one is still at its first, so what a region touches is live until its
-// end. But where unit u of a region keeps to bytes u * n .. (u + 1) * n of two values that are used one after the
+// end. So may launches of one level (launch_levels.h). But where unit u of a region keeps to bytes u * n .. (u + 1) * n of two values that are used one after the
 // other there, whoever overwrites the first one with the second has read it: such values share memory.
 #pragma once
 #include <cstdint>

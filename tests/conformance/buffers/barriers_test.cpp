@@ -149,6 +149,28 @@ TEST_CASE("launches that run at the same time keep to memory of their own, and e
   }
 }
 
+TEST_CASE("a device waits once a level: chains that know nothing of one another run side by side") {
+  using namespace client;
+  constexpr int kChains = 4, kLinks = 3;
+  const Tensor x = input("x", {16, 32}, DType::kF32);
+  NamedTensors ends;
+  for (int chain = 0; chain < kChains; ++chain) {
+    Tensor y = x * full({1, 1}, 1.0 + chain, DType::kF32);
+    for (int link = 0; link < kLinks; ++link) {
+      const Tensor row = softmax(y, 1);
+      y = matmul(row, permute(row, {1, 0}));
+      y = matmul(y, row);
+    }
+    ends.push_back({"y" + std::to_string(chain), y});
+  }
+  const Recording recording = record((*encode_graph(ends)).graph);
+  CHECK(first_conflict(recording, recording.commands) == -1);
+  const auto waits = std::ranges::count_if(recording.commands, [](const NullCommand& c) { return c.waits; });
+  std::cout << recording.commands.size() << " launches of " << kChains << " chains, " << waits << " barriers\n";
+  CHECK(recording.commands.size() % kChains == 0);
+  CHECK(static_cast<std::size_t>(waits) == recording.commands.size() / kChains - 1);
+}
+
 TEST_CASE("kernels that do not say what they store to may store to everything") {
   runtime::Plan plan = record(samples()[1].graph).plan;
   std::vector<std::uint32_t> launches;
