@@ -44,6 +44,8 @@ typedef struct hearth_simt_workgroup {
      invocations have of both operands; a barrier, too */
   void (*multiply)(const struct hearth_simt_workgroup* workgroup, int64_t place, int64_t layout, const float* a,
                    const float* b, float* sums);
+  /* the value of the invocation whose number in the subgroup is this one's xor the mask; a barrier, too */
+  int64_t (*exchange)(const struct hearth_simt_workgroup* workgroup, int64_t place, int64_t mask, int64_t value);
 } hearth_simt_workgroup;
 typedef void (*hearth_simt_fn)(const uint64_t* row, int64_t first, int64_t step,
                                const hearth_simt_workgroup* workgroup);

@@ -161,8 +161,9 @@ absl::StatusOr<passes::LinearKernel> linear_kernel(const v1::KernelSpec& kernel,
               options.fast_math() ? rules::simplify_fast(g, root) : rules::simplify(g, root));
   HEARTH_PASS(guard_loads, Level::Expanded, passes::guard_loads(g, root));
   HEARTH_PASS(lower_index, Level::Lowered, passes::lower_index(g, root));
-  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear,
-                          log.time("linearize", [&] { return passes::linearize(g, root); }));
+  HEARTH_ASSIGN_OR_RETURN(passes::LinearKernel linear, log.time("linearize", [&] {
+    return passes::linearize(g, root, target.exchanging_invocations());
+  }));
   linear.symbol = kernel.symbol();
   HEARTH_RETURN_IF_ERROR(passes::check_linear(linear));
   return linear;

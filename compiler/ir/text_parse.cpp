@@ -208,7 +208,8 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
       out = v;
       return ok;
     }
-    case Op::Extract: {
+    case Op::Extract:
+    case Op::Exchange: {
       LaneInfo v;
       bool ok = f.number("lane", v.lane);
       out = v;

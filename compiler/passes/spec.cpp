@@ -199,7 +199,8 @@ absl::Status check_linear(const LinearKernel& kernel) {
       open.push_back(x);
     }
     divergence.see(x, open);
-    if (x->is(Op::Barrier) && std::ranges::any_of(open, [&](UOpRef loop) { return divergence.is_loop_of(loop); }))
+    if ((x->is(Op::Barrier) || x->is(Op::Exchange)) &&
+        std::ranges::any_of(open, [&](UOpRef loop) { return divergence.is_loop_of(loop); }))
       return fail("stands in a loop that invocations of a workgroup run differently often");
     scope[x] = open;
     if (is_index(x->dtype)) return fail("has dtype index");

@@ -41,6 +41,7 @@ double speed_of(ir::MatrixLayout layout) {
 // A launch strides by 64 bits: any number of units.
 Capabilities invocations(const v1::Target& record) {
   Capabilities can;
+  can.exchanges = record.gpu().subgroup_size() > 1;
   const GpuArch* const arch = find_gpu_arch(record.device(), record.arch());
   if (arch != nullptr && arch->matrix != ir::MatrixLayout::Whole &&
       ir::shape_of(arch->matrix).subgroup == record.gpu().subgroup_size()) {

@@ -36,6 +36,7 @@ struct Capabilities {
   std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
   ir::MatrixLayout matrix_layout = ir::MatrixLayout::Whole;
   double matrix_speed = 1;
+  bool exchanges = false;  // invocations of a subgroup, values
   std::int64_t allocation_bytes = 0;
   std::string blob_toolchain;
   std::string arch;
@@ -64,6 +65,8 @@ class Target {
   std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
   // Of what multiplies matrices of f16 and of bf16 for a subgroup; Whole: nothing does.
   ir::MatrixLayout matrix_layout() const { return can_.matrix_layout; }
+  // Of a subgroup, that may exchange values without shared memory; 0: none may, or their number varies.
+  std::int64_t exchanging_invocations() const { return can_.exchanges ? subgroup_size() : 0; }
   // Its multiply-adds in the time of one of ordinary arithmetic.
   double matrix_speed() const { return can_.matrix_speed; }
 

@@ -80,6 +80,7 @@ class Context {
 
 struct Invocation {
   hearth_simt_workgroup workgroup = {};    // first: what a kernel gives back is this
+  std::int64_t value = 0;                  // that it exchanges
   const float *a = nullptr, *b = nullptr;  // of a product that it waits in
   Context context;
   std::int64_t waits_at = kNowhere;
@@ -113,6 +114,17 @@ void wait(const hearth_simt_workgroup* workgroup, std::int64_t place) {
   if (workgroup != &current->workgroup) broken("a kernel", "a barrier of another invocation's");
   current->waits_at = place;
   current->context.switch_to(scheduler);
+}
+
+std::int64_t exchange(const hearth_simt_workgroup* workgroup, std::int64_t place, std::int64_t mask,
+                      std::int64_t value) {
+  Invocation* const self = current;
+  self->value = value;
+  wait(workgroup, place);
+  const std::int64_t number = workgroup->invocation;
+  const std::int64_t taken = (self - number + (number ^ mask))->value;
+  wait(workgroup, place + kSecondWait);
+  return taken;
 }
 
 // Between two barriers, so that the operands of all are there.
@@ -153,7 +165,7 @@ void run_workgroup(const WorkgroupLaunch& launch, std::mt19937_64& random) {
   std::memset(shared.get(), 0xFF, bytes);  // NaNs
   std::vector<Invocation> all(static_cast<std::size_t>(launch.invocations));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].workgroup = {static_cast<std::int64_t>(i), shared.get(), &wait, &multiply};
+    all[i].workgroup = {static_cast<std::int64_t>(i), shared.get(), &wait, &multiply, &exchange};
     all[i].context.begin(stack_of(i), kStackBytes, &run_invocation);
   }
   launched = &launch;

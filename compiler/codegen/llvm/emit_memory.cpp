@@ -44,6 +44,7 @@ absl::Status Emitter::declare_allocation(UOpRef node) {
     const bool is_shared = workgroup_ && std::ranges::find(node->sources, workgroup_) == node->sources.end();
     if (is_shared) {
       memory = hooks_->shared_memory(type, name);
+      has_shared_memory_ = true;
     } else {
       llvm::AllocaInst* own = at_entry.CreateAlloca(type, nullptr, name);
       own->setAlignment(llvm::Align(64));

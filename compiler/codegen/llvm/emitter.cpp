@@ -177,6 +177,12 @@ absl::Status Emitter::emit(UOpRef node) {
       HEARTH_ASSIGN_OR_RETURN(values_[node], sum_of(node, operands[0], operands[1], zero));
       return absl::OkStatus();
     }
+    case Op::Exchange: {
+      Value* taken = workgroup_ ? hooks_->exchange(operands[0], node->as<ir::LaneInfo>().lane) : nullptr;
+      if (taken == nullptr) return malformed(node, "this target's invocations exchange no values");
+      values_[node] = taken;
+      return absl::OkStatus();
+    }
     case Op::Horizontal:
       values_[node] = arithmetic_.horizontal(node->as<ir::ReduceInfo>().kind, node->dtype, operands[0]);
       return absl::OkStatus();
@@ -281,7 +287,7 @@ absl::Status Emitter::close_range(UOpRef node) {
   Loop loop = loops_.back();
   loops_.pop_back();
   // The next unit's shared memory is this one's.
-  if (workgroup_ && is_range(loop.range, ir::RangeKind::Grid)) hooks_->barrier(UnitHooks::kBetweenUnits);
+  if (has_shared_memory_ && is_range(loop.range, ir::RangeKind::Grid)) hooks_->barrier(UnitHooks::kBetweenUnits);
   Value* next = b_.CreateAdd(loop.counter, loop.step, absl::StrCat(loop.counter->getName().str(), ".next"), true, true);
   loop.counter->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateBr(loop.header);

@@ -118,7 +118,8 @@ class Emitter {
   // Param, innermost loop, terms of the position and line: what is asked for already.
   std::set<std::tuple<ir::UOpRef, ir::UOpRef, std::vector<std::pair<std::uint32_t, std::int64_t>>, std::int64_t>>
       prefetched_;
-  bool has_grid_ = false;  // it is open, or was
+  bool has_grid_ = false;           // it is open, or was
+  bool has_shared_memory_ = false;  // of a workgroup
 };
 
 }  // namespace hearth::codegen

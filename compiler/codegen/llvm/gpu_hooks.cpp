@@ -130,6 +130,19 @@ class WorkgroupHooks : public GpuHooks {
   virtual llvm::Value* workgroups() = 0;
   virtual llvm::Value* local() = 0;
 
+  // Of 32 bits.
+  virtual llvm::Value* exchange_word(llvm::Value* value, std::uint32_t mask) = 0;
+  llvm::Value* exchange(llvm::Value* value, std::uint32_t mask) override {
+    llvm::Type* const type = value->getType();
+    const unsigned bits = type->getScalarSizeInBits();
+    if (type->isVectorTy() || (bits != 32 && bits != 64)) return nullptr;
+    llvm::Type* const i32 = b_.getInt32Ty();
+    if (bits == 32) return b_.CreateBitCast(exchange_word(b_.CreateBitCast(value, i32), mask), type);
+    llvm::Value *words = b_.CreateBitCast(value, vector(i32, 2)), *taken = llvm::PoisonValue::get(vector(i32, 2));
+    for (unsigned i = 0; i < 2; ++i)
+      taken = b_.CreateInsertElement(taken, exchange_word(b_.CreateExtractElement(words, i), mask), i);
+    return b_.CreateBitCast(taken, type);
+  }
   static unsigned lanes_of(llvm::Value* value) {
     return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
   }
@@ -164,6 +177,10 @@ class NvptxHooks final : public WorkgroupHooks {
   llvm::Value* workgroups() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x); }
   llvm::Value* local() override { return call(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x); }
   void barrier(std::uint32_t) override { call(llvm::Intrinsic::nvvm_barrier0); }
+  llvm::Value* exchange_word(llvm::Value* value, std::uint32_t mask) override {
+    llvm::Value *const all = b_.getInt32(~0u), *const whole = b_.getInt32(31);  // invocations; of one segment
+    return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {}, {all, value, b_.getInt32(mask), whole});
+  }
   llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen&) override {
     if (wmma->as<ir::WmmaInfo>().layout != ir::MatrixLayout::MmaSync16) return nullptr;
     const bool is_half = wmma->source(0)->dtype.scalar == ir::Scalar::F16;
@@ -202,6 +219,11 @@ class AmdgpuHooks final : public WorkgroupHooks {
     return invariant(b_.CreateAlignedLoad(b_.getInt32Ty(), hidden, llvm::Align(4), "workgroups"), true);
   }
   llvm::Value* local() override { return call(llvm::Intrinsic::amdgcn_workitem_id_x); }
+  // By bytes of the other's number; the instruction looks at those within the wave alone.
+  llvm::Value* exchange_word(llvm::Value* value, std::uint32_t mask) override {
+    llvm::Value* other = b_.CreateShl(b_.CreateXor(local(), b_.getInt32(mask)), 2);
+    return b_.CreateIntrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {}, {other, value});
+  }
   // The instruction waits for invocations, the fences for their memory.
   void barrier(std::uint32_t) override {
     const llvm::SyncScope::ID scope = module_.getContext().getOrInsertSyncScopeID("workgroup");
@@ -270,6 +292,15 @@ class SimtHooks final : public GpuHooks {
     b_.CreateCall(type, field(b_.getPtrTy(), offsetof(hearth_simt_workgroup, barrier)), {workgroup, b_.getInt64(id)});
   }
 
+  llvm::Value* exchange(llvm::Value* value, std::uint32_t mask) override {
+    llvm::Type *const own = value->getType(), *const number = b_.getInt64Ty();
+    llvm::Type* const word = b_.getIntNTy(own->getScalarSizeInBits());
+    llvm::Value* sent = b_.CreateZExt(b_.CreateBitCast(value, word), number);
+    auto* type = llvm::FunctionType::get(number, {b_.getPtrTy(), number, number, number}, false);
+    llvm::Value* taken = b_.CreateCall(type, field(b_.getPtrTy(), offsetof(hearth_simt_workgroup, exchange)),
+                                       {function_->getArg(3), b_.getInt64(next_place()), b_.getInt64(mask), sent});
+    return b_.CreateBitCast(b_.CreateTrunc(taken, word), own);
+  }
   llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums,
                         const Widen& wide) override {
     llvm::IRBuilder<> at_entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
@@ -282,11 +313,13 @@ class SimtHooks final : public GpuHooks {
     llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, pointer, pointer, pointer}, false);
     const auto layout = static_cast<std::uint64_t>(wmma->as<ir::WmmaInfo>().layout);
-    const std::uint64_t place = kBetweenUnits - 1 - num_products_++;
     b_.CreateCall(type, field(pointer, offsetof(hearth_simt_workgroup, multiply)),
-                  {function_->getArg(3), b_.getInt64(place), b_.getInt64(layout), left, right, result});
+                  {function_->getArg(3), b_.getInt64(next_place()), b_.getInt64(layout), left, right, result});
     return b_.CreateLoad(sums->getType(), result);
   }
+
+  // Of what waits for others as a barrier does.
+  std::uint64_t next_place() { return kBetweenUnits - 1 - num_places_++; }
 
   // At the function's entry: of the launch.
   llvm::Value* field(llvm::Type* type, std::uint64_t offset) {
@@ -295,7 +328,7 @@ class SimtHooks final : public GpuHooks {
   }
 
   llvm::GlobalVariable* shared_bytes_ = nullptr;
-  std::uint64_t num_products_ = 0;
+  std::uint64_t num_places_ = 0;
   std::uint64_t next_shared_ = 0;
 };
 

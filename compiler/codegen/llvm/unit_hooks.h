@@ -47,6 +47,8 @@ class UnitHooks {
   virtual llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen& wide) {
     return nullptr;
   }
+  // What the invocation of the subgroup has whose number is this one's xor `mask`, of 32 or 64 bits; likewise null.
+  virtual llvm::Value* exchange(llvm::Value* value, std::uint32_t mask) { return nullptr; }
   // Around the body of a kernel without a grid, which one call alone computes.
   virtual void enter_without_grid() {}
   virtual void leave_without_grid() {}

@@ -18,6 +18,7 @@ namespace {
 bool is_invocation(UOpRef node) { return ir::is_range(node, ir::RangeKind::Invocation); }
 
 bool is_of_subgroup(UOpRef node) {
+  if (node->is(Op::Exchange)) return true;
   return node->is(Op::Wmma) && node->as<ir::WmmaInfo>().layout != ir::MatrixLayout::Whole;
 }
 
@@ -46,6 +47,7 @@ absl::StatusOr<std::optional<std::size_t>> LinearMachine::run() {
 absl::StatusOr<SubgroupOperands> LinearMachine::operands() const {
   const Line& line = lines_[next_];
   HEARTH_ASSIGN_OR_RETURN(const Value* a, value_of(line, 0));
+  if (line.sources.size() < 2) return SubgroupOperands{*a, {}};
   HEARTH_ASSIGN_OR_RETURN(const Value* b, value_of(line, 1));
   return SubgroupOperands{*a, *b};
 }

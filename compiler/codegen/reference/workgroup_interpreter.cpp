@@ -50,6 +50,8 @@ class Workgroup {
       }
       if (stops[0].line && body_[*stops[0].line]->is(Op::Wmma)) {
         HEARTH_RETURN_IF_ERROR(multiply(body_[*stops[0].line]));
+      } else if (stops[0].line && body_[*stops[0].line]->is(Op::Exchange)) {
+        HEARTH_RETURN_IF_ERROR(exchange(body_[*stops[0].line]));
       } else {
         log.pass_barrier();
       }
@@ -80,6 +82,20 @@ class Workgroup {
       }
       HEARTH_ASSIGN_OR_RETURN(std::vector<Value> products, subgroup_products(wmma, operands));
       for (std::size_t i = 0; i < size; ++i) machines_[first + i]->give(std::move(products[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status exchange(UOpRef node) {
+    const std::size_t mask = node->as<ir::LaneInfo>().lane;
+    std::vector<Value> values;
+    for (const auto& machine : machines_) {
+      HEARTH_ASSIGN_OR_RETURN(SubgroupOperands own, machine->operands());
+      values.push_back(std::move(own.a));
+    }
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
+      if ((i ^ mask) >= machines_.size()) return absl::InvalidArgumentError("reference: no such invocation");
+      machines_[i]->give(values[i ^ mask]);
     }
     return absl::OkStatus();
   }

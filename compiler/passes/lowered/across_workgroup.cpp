@@ -9,28 +9,41 @@ namespace hearth::passes {
 using ir::Op;
 using ir::UOpRef;
 
-void AcrossWorkgroup::open(UOpRef range, const std::vector<UOpRef>& nodes) {
+void AcrossWorkgroup::open(UOpRef range, const std::vector<UOpRef>& nodes, std::int64_t subgroup) {
   size_ = range->source(0)->int_value();
   invocation_ = line(g_.make(Op::Range, ir::Scalar::I64, {number(size_)}, range->payload));
-  first_ = number(0);
   always_ = line(g_.boolean(true));
+  // One value of each subgroup has to find its place in one.
+  if (subgroup > 1 && size_ <= subgroup * subgroup) subgroup_ = std::min(subgroup, size_);
+  for (UOpRef x : nodes) {
+    if (x->is(Op::Allocate)) next_allocation_ = std::max(next_allocation_, x->as<ir::AllocationInfo>().id + 1);
+  }
+  first_ = number(0);
+  if (subgroup_ > 0) {
+    if (size_ == subgroup_) return;
+    UOpRef in_subgroup = line(g_.binary(Op::FloorMod, invocation_, number(subgroup_)));
+    is_first_ = line(g_.lt(in_subgroup, number(1)));
+    own_subgroup_ = line(g_.binary(Op::FloorDiv, invocation_, number(subgroup_)));
+    taken_ = line(g_.binary(Op::FloorMod, invocation_, number(size_ / subgroup_)));
+    return;
+  }
   for (std::int64_t half = size_ / 2; half > 0; half /= 2) {
     UOpRef limit = number(half);
     steps_.push_back({line(g_.lt(invocation_, limit)), line(g_.add(invocation_, limit))});
-  }
-  for (UOpRef x : nodes) {
-    if (x->is(Op::Allocate)) next_allocation_ = std::max(next_allocation_, x->as<ir::AllocationInfo>().id + 1);
   }
 }
 
 void AcrossWorkgroup::barrier() { line(g_.make(Op::Barrier, ir::Scalar::Void, {}, ir::BarrierInfo{next_barrier_++})); }
 
-UOpRef AcrossWorkgroup::combine(ir::ReduceKind kind, UOpRef partial, const std::vector<UOpRef>& loops) {
-  std::vector<UOpRef> unit;
-  std::ranges::copy_if(loops, std::back_inserter(unit),
-                       [](UOpRef loop) { return ir::is_range(loop, ir::RangeKind::Grid); });
-  const std::uint32_t id = next_allocation_++;
-  UOpRef shared = line(g_.make(Op::Allocate, partial->dtype, unit, ir::AllocationInfo{id, size_, id}));
+UOpRef AcrossWorkgroup::exchanged(ir::ReduceKind kind, UOpRef value, std::int64_t invocations) {
+  for (std::int64_t half = invocations / 2; half > 0; half /= 2) {
+    UOpRef other = line(g_.make(Op::Exchange, value->dtype, {value}, ir::LaneInfo{static_cast<std::uint32_t>(half)}));
+    value = line(passes::combine(g_, kind, value, other));
+  }
+  return value;
+}
+
+UOpRef AcrossWorkgroup::by_halves(ir::ReduceKind kind, UOpRef partial, UOpRef shared) {
   store(at(shared, invocation_, always_), partial);
   barrier();
   for (const Step& step : steps_) {
@@ -39,7 +52,26 @@ UOpRef AcrossWorkgroup::combine(ir::ReduceKind kind, UOpRef partial, const std::
     store(mine, line(both));
     barrier();
   }
-  UOpRef whole = load(at(shared, first_, always_));
+  return load(at(shared, first_, always_));
+}
+
+UOpRef AcrossWorkgroup::combine(ir::ReduceKind kind, UOpRef partial, const std::vector<UOpRef>& loops) {
+  if (subgroup_ > 0) partial = exchanged(kind, partial, subgroup_);
+  if (size_ == subgroup_) return partial;
+  std::vector<UOpRef> unit;
+  std::ranges::copy_if(loops, std::back_inserter(unit),
+                       [](UOpRef loop) { return ir::is_range(loop, ir::RangeKind::Grid); });
+  const std::int64_t count = subgroup_ > 0 ? size_ / subgroup_ : size_;
+  const std::uint32_t id = next_allocation_++;
+  UOpRef shared = line(g_.make(Op::Allocate, partial->dtype, unit, ir::AllocationInfo{id, count, id}));
+  UOpRef whole = nullptr;
+  if (subgroup_ > 0) {
+    store(at(shared, own_subgroup_, is_first_), partial);
+    barrier();
+    whole = exchanged(kind, load(at(shared, taken_, always_)), count);
+  } else {
+    whole = by_halves(kind, partial, shared);
+  }
   if (loops.size() > unit.size()) barrier();  // the next round writes what this one reads
   return whole;
 }

@@ -30,7 +30,7 @@ using ir::UOpRef;
 
 class Linearizer {
  public:
-  Linearizer(ir::Graph& g, UOpRef root) : g_(g), root_(root) {}
+  Linearizer(ir::Graph& g, UOpRef root, std::int64_t subgroup) : g_(g), root_(root), subgroup_(subgroup) {}
 
   absl::StatusOr<LinearKernel> run() {
     order_ = toposort(root_);
@@ -100,7 +100,7 @@ class Linearizer {
       UOpRef size = x->source(0);
       if (!size->is_const() || (workgroup_.invocation() && workgroup_.size() != size->int_value()))
         return absl::InternalError(fmt::format("linearize: {} is of another workgroup", ir::describe(x)));
-      if (!workgroup_.invocation()) workgroup_.open(x, order_);
+      if (!workgroup_.invocation()) workgroup_.open(x, order_, subgroup_);
       linear_[x] = workgroup_.invocation();
     }
     return absl::OkStatus();
@@ -425,6 +425,7 @@ class Linearizer {
 
   ir::Graph& g_;
   UOpRef root_;
+  const std::int64_t subgroup_;
   std::vector<UOpRef> order_, body_;
   absl::flat_hash_map<UOpRef, Loops> running_;
   std::unordered_map<UOpRef, std::vector<UOpRef>> free_;
@@ -449,9 +450,9 @@ class Linearizer {
 
 }  // namespace
 
-absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel) {
+absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, UOpRef kernel, std::int64_t subgroup) {
   for (;;) {
-    Linearizer linearizer(graph, kernel);
+    Linearizer linearizer(graph, kernel, subgroup);
     absl::StatusOr<LinearKernel> result = linearizer.run();
     if (linearizer.conflicting_loops().empty()) return result;
     kernel = with_own_ranges(graph, kernel, linearizer.conflicting_loops());  // fewer share ranges each time

@@ -14,6 +14,7 @@
 //   range (invocation)  no loop, and has no end: the invocation's number in its workgroup, 0 .. size-1, size constant;
 //                       one a kernel. Then the grid's values are workgroups
 //   barrier             in no loop that invocations of a workgroup run differently often
+//   exchange(x)         likewise; the other invocation's x, of 32 or 64 bits, where the target exchanges values
 //   everything else     elementwise ALU on scalars or on vectors of equal lane counts; stack, broadcast, extract,
 //                       horizontal, wmma
 // No index dtype, no exp/log/sin/cos/tanh/erf/pow/sigmoid, no tensor-level op is left (earlier passes lowered them).
@@ -41,6 +42,7 @@ inline ir::UOpRef workgroup_of(const LinearKernel& kernel) {
   return nullptr;
 }
 
-absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, ir::UOpRef kernel);
+// `subgroup`: invocations that may exchange values; 0: none may.
+absl::StatusOr<LinearKernel> linearize(ir::Graph& graph, ir::UOpRef kernel, std::int64_t subgroup = 0);
 
 }  // namespace hearth::passes

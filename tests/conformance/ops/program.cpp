@@ -148,6 +148,11 @@ absl::Status Program::lower() {
   return absl::OkStatus();
 }
 
+const std::vector<ir::UOpRef>& Program::linear_kernel(std::size_t kernel) {
+  prepare().IgnoreError();  // then there is no kernel, and this throws
+  return kernels_.at(kernel)->linear;
+}
+
 const absl::Status& Program::prepare() {
   if (!std::exchange(is_compiled_, true) && prepared_.ok()) prepared_ = compile();
   return prepared_;

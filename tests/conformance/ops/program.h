@@ -62,6 +62,7 @@ class Program {
   std::string text() const;  // the graph, as proto text
   // What run() executes; empty when the graph does not lower.
   const v1::LoweredPlan& lowered() const { return lowered_; }
+  const std::vector<ir::UOpRef>& linear_kernel(std::size_t kernel);
   // Kernels of which a unit is a workgroup.
   int num_of_workgroups() const;
 

@@ -50,6 +50,24 @@ TEST_CASE("workgroups: sums, products and extremes of rows, whatever their lengt
   }
 }
 
+TEST_CASE("workgroups: a subgroup's sums go through shared memory where it exchanges no values") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  // Of the linear kernel of a row's sum, with subgroups of 8.
+  const auto lines_of = [](std::int64_t length, const char* op) {
+    GraphBuilder b;
+    b.output(b.reduce(v1::REDUCE_SUM, b.input(v1::F32, {3, length}), {1}));
+    Program program(b.graph(), workgroup_target(8));
+    const std::vector<ir::UOpRef>& body = program.linear_kernel(0);
+    return std::ranges::count_if(body, [&](ir::UOpRef x) { return ir::op_name(x->op) == op; });
+  };
+  const bool exchanges = !on_vulkan();
+  CHECK(lines_of(16, "barrier") == (exchanges ? 0 : 4));
+  CHECK(lines_of(16, "exchange") == (exchanges ? 3 : 0));
+  // Of 64 invocations.
+  CHECK(lines_of(128, "barrier") == (exchanges ? 1 : 7));
+  CHECK(lines_of(128, "exchange") == (exchanges ? 6 : 0));
+}
+
 TEST_CASE("workgroups: rows that are divided by their sums, and moved by their means") {
   if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
   for (const std::uint32_t subgroup : {2U, 8U, 32U}) {

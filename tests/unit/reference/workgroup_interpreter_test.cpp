@@ -174,6 +174,42 @@ TEST_CASE("memory of one invocation needs no barrier") {
   for (std::int64_t i = 0; i < kGroups * 8; ++i) CHECK(buffers[0].get(i).f == static_cast<double>(i % 8));
 }
 
+TEST_CASE("invocations exchange values with those whose numbers differ in a bit, and in a loop of all only") {
+  for (const int mask : {1, 2, 4, 5}) {
+    const std::string text = of_eight([&](Body& b, const std::string& me, const std::string& shared) {
+      const std::string own = b.add("cast f32 ", me), taken = b.add("exchange f32 ", own, " [lane=", mask, "]");
+      const std::string begin = b.add("mul i64 %1 8:i64");
+      b.add("store void ", b.at("%0", b.add("add i64 ", begin, " ", me)), " ", taken);
+      b.add("store void ", b.at(shared, me), " ", taken);
+    });
+    CHECK(checked(text).ok());
+    std::vector<HostTensor> buffers = buffers_of(kGroups * 8);
+    const absl::Status status = run(text, buffers, {.invocations = 8});
+    INFO(status.message());
+    REQUIRE(status.ok());
+    for (std::int64_t i = 0; i < kGroups * 8; ++i) CHECK(buffers[0].get(i).f == static_cast<double>(i % 8 ^ mask));
+  }
+  // An exchange orders nothing in memory.
+  const std::string racy = of_eight([](Body& b, const std::string& me, const std::string& shared) {
+    b.add("store void ", b.at(shared, me), " 1:f32");
+    b.add("exchange f32 ", b.add("cast f32 ", me), " [lane=1]");
+    b.add("load f32 ", b.at(shared, b.add("sub i64 7:i64 ", me)));
+  });
+  CHECK_THAT(complaint(racy, 8), Catch::Contains("race: element"));
+  const std::string divergent = of_eight([](Body& b, const std::string& me, const std::string&) {
+    const std::string loop = b.add("range i64 ", me, " [axis=2 loop]");
+    b.add("exchange i64 ", me, " [lane=1]");
+    b.add("end void ", loop);
+  });
+  CHECK_THAT(std::string(checked(divergent).message()), Catch::Contains("differently often"));
+  CHECK_THAT(complaint(divergent, 8), Catch::Contains("divergent"));
+  CHECK_THAT(complaint(of_eight([](Body& b, const std::string& me, const std::string&) {
+                         b.add("exchange i64 ", me, " [lane=8]");
+                       }),
+                       8),
+             Catch::Contains("no such invocation"));
+}
+
 TEST_CASE("a kernel has one workgroup, of a size that is known; its text comes back") {
   const std::string text = tree_sum(8);
   ir::Graph graph;
