@@ -18,6 +18,7 @@ class RowChooser {
 
   std::vector<Opt> run() {
     if (f_.reduces.empty()) return {};
+    if (std::vector<Opt> opts = columns_by_shares(); !opts.empty()) return opts;
     for (UOpRef reduce : f_.reduces) {
       UOpRef divided = divided_range(reduce);
       if (divided == nullptr) return {};
@@ -40,6 +41,41 @@ class RowChooser {
   }
 
  private:
+  // Of one reduction, most of which is read in pieces along the results (a vector times a matrix): neighbours make
+  // neighbouring results, and each has a share of its sum.
+  std::vector<Opt> columns_by_shares() const {
+    UOpRef columns = f_.contiguous_output(), reduce = f_.reduces.front();
+    if (f_.reduces.size() != 1 || columns == nullptr || reduce->sources.size() != 2) return {};
+    if (byte_size(reduce->dtype) < 4 || reduce->dtype.lanes > 1) return {};
+    UOpRef range = reduce->source(1);
+    const Access* largest = nullptr;
+    double most = 0;
+    for (const Access& a : f_.accesses) {
+      if (!a.in_reduction) continue;
+      double elements = f_.depends_on(a.index, range) ? static_cast<double>(assumed_length(range)) : 1;
+      for (UOpRef loop : f_.loops)
+        elements *= f_.depends_on(a.index, loop) ? static_cast<double>(assumed_length(loop)) : 1;
+      if (elements > most) most = elements, largest = &a;
+    }
+    const bool runs = largest != nullptr && largest->affine.coefficient_of(columns) == 1 &&
+                      f_.is_unit_or_zero_stride(*largest, columns) && largest->affine.coefficient_of(range) > 1;
+    const std::int64_t across = target_.subgroup_size();
+    if (!runs || across < 2 || across > assumed_length(columns)) return {};
+    double results = 1;
+    for (UOpRef loop : f_.loops) results *= static_cast<double>(assumed_length(loop));
+    std::int64_t shares = 1;
+    while (across * shares * 2 <= target_.max_workgroup() && shares * 2 * kLeastElements <= assumed_length(range) &&
+           results * static_cast<double>(shares) < static_cast<double>(target_.wanted_invocations()))
+      shares *= 2;
+    if (shares == 1 || across * shares * byte_size(reduce->dtype) > target_.shared_bytes()) return {};
+    std::vector<Opt> opts;
+    const std::uint32_t axis = columns->as<ir::RangeInfo>().axis;
+    if (!KernelFacts::is_multiple(columns, across)) opts.push_back({Opt::Kind::PadTo, axis, across});
+    opts.push_back({Opt::Kind::Workgroup, axis, across});
+    opts.push_back({Opt::Kind::Workgroup, range->as<ir::RangeInfo>().axis, shares});
+    return opts;
+  }
+
   // Along which an access of the reduction reads in one piece; null where none does, or its values cannot be shared.
   UOpRef divided_range(UOpRef reduce) const {
     if (byte_size(reduce->dtype) < 4 || reduce->dtype.lanes > 1) return nullptr;

@@ -1,5 +1,6 @@
 // workgroup_rows: kernels of reductions of which there are too few to keep the device busy, one an invocation (softmax,
-// norms, long sums): a workgroup computes each together, its invocations side by side along what is read in one piece.
+// norms, long sums): a workgroup computes each together, its invocations side by side along what is read in one piece; or
+// several results side by side, each with shares of its sum, where what is read lies along the results.
 #pragma once
 #include <vector>
 

@@ -213,7 +213,7 @@ UOpRef mark_grid(ir::Graph& graph, UOpRef kernel, const target::Target& target, 
   out.grid = grid.units;
   for (UOpRef x : toposort(grid.kernel)) {
     if (ir::is_range(x, ir::RangeKind::Invocation))
-      out.workgroup = static_cast<std::uint32_t>(x->source(0)->int_value());
+      out.workgroup = std::max(out.workgroup, static_cast<std::uint32_t>(x->source(0)->int_value()));
   }
   return grid.kernel;
 }

@@ -1,5 +1,7 @@
 #include "compiler/passes/kernel/number_invocations.h"
 
+#include <algorithm>
+
 #include "compiler/ir/shape.h"
 
 namespace hearth::passes {
@@ -7,19 +9,38 @@ namespace hearth::passes {
 using ir::Op;
 using ir::UOpRef;
 
-static UOpRef with_one_number(ir::Graph& g, UOpRef store, std::uint32_t axis) {
+namespace {
+
+bool is_invocation(UOpRef x) { return ir::is_range(x, ir::RangeKind::Invocation); }
+
+// Invocations that sum a result together, each of several that a store divides: 1 where they are the store's own.
+std::int64_t reduced_digit(UOpRef store, const std::vector<UOpRef>& digits) {
+  for (UOpRef x : toposort(store)) {
+    if (!x->is(Op::Reduce)) continue;
+    const auto range = std::find_if(x->sources.begin() + 1, x->sources.end(), is_invocation);
+    if (range == x->sources.end()) continue;
+    const std::vector<UOpRef> below = toposort(x);
+    const bool is_of_one =
+        std::ranges::any_of(digits, [&](UOpRef digit) { return std::ranges::find(below, digit) != below.end(); });
+    if (is_of_one) return (*range)->source(0)->int_value();
+  }
+  return 1;
+}
+
+UOpRef with_one_number(ir::Graph& g, UOpRef store, std::uint32_t axis) {
   std::vector<UOpRef> digits, sources = {nullptr, nullptr};
-  std::int64_t size = 1;
+  std::int64_t stored = 1;
   for (std::size_t i = 2; i < store->sources.size(); ++i) {
     UOpRef range = store->source(i);
-    if (!ir::is_range(range, ir::RangeKind::Invocation)) {
+    if (!is_invocation(range)) {
       sources.push_back(range);
       continue;
     }
     digits.push_back(range);
-    size *= range->source(0)->int_value();
+    stored *= range->source(0)->int_value();
   }
-  if (digits.size() < 2) return store;
+  const std::int64_t size = stored * reduced_digit(store, digits);
+  if (digits.empty() || (digits.size() < 2 && size == stored)) return store;
   UOpRef number = g.range(g.index(size), axis, ir::RangeKind::Invocation);
   sources.push_back(number);
   std::vector<std::pair<UOpRef, UOpRef>> map;
@@ -31,8 +52,15 @@ static UOpRef with_one_number(ir::Graph& g, UOpRef store, std::uint32_t axis) {
     map.emplace_back(*digit, value);
   }
   for (std::size_t i = 0; i < 2; ++i) sources[i] = substitute(g, store->source(i), map);
+  if (stored < size) {  // by those with the first share of the sum
+    std::vector<UOpRef> place(sources[0]->sources.begin(), sources[0]->sources.end());
+    place.back() = ir::fold_and(g, place.back(), ir::fold_lt(g, number, g.index(stored)));
+    sources[0] = g.with_sources(sources[0], place);
+  }
   return g.with_sources(store, sources);
 }
+
+}  // namespace
 
 UOpRef number_invocations(ir::Graph& g, UOpRef kernel) {
   const std::uint32_t axis = ir::next_axis(kernel);

@@ -6,7 +6,7 @@
 //
 //   AcrossWorkgroup workgroup(graph, [&](UOpRef line) { body.push_back(line); });
 //   workgroup.open(range, nodes, /*subgroup=*/32);
-//   UOpRef sum = workgroup.combine(ir::ReduceKind::Sum, partial, open_loops);
+//   UOpRef sum = workgroup.combine(ir::ReduceKind::Sum, partial, workgroup.size(), open_loops);
 #pragma once
 #include <functional>
 #include <vector>
@@ -26,8 +26,11 @@ class AcrossWorkgroup {
   ir::UOpRef invocation() const { return invocation_; }  // null: not opened
   std::int64_t size() const { return size_; }
 
-  // `loops`: those around, outermost first.
-  ir::UOpRef combine(ir::ReduceKind kind, ir::UOpRef partial, const std::vector<ir::UOpRef>& loops);
+  // The highest digit of the invocation's number, of `size` values.
+  ir::UOpRef digit(std::int64_t size);
+
+  // Of the invocations that differ in that digit alone. `loops`: those around, outermost first.
+  ir::UOpRef combine(ir::ReduceKind kind, ir::UOpRef partial, std::int64_t size, const std::vector<ir::UOpRef>& loops);
 
  private:
   ir::UOpRef line(ir::UOpRef node) {
@@ -41,12 +44,13 @@ class AcrossWorkgroup {
   ir::UOpRef load(ir::UOpRef index) { return line(g_.make(ir::Op::Load, index->source(0)->dtype, {index})); }
   void store(ir::UOpRef index, ir::UOpRef value) { line(g_.make(ir::Op::Store, ir::Scalar::Void, {index, value})); }
   void barrier();
-  ir::UOpRef by_halves(ir::ReduceKind kind, ir::UOpRef partial, ir::UOpRef shared);
+  ir::UOpRef by_halves(ir::ReduceKind kind, ir::UOpRef partial, std::int64_t results, ir::UOpRef shared);
   // Of as many invocations side by side.
   ir::UOpRef exchanged(ir::ReduceKind kind, ir::UOpRef value, std::int64_t invocations);
 
   // Of the invocations that take part while `half` of the values are left: whether this one does, and whose it takes.
   struct Step {
+    std::int64_t half;
     ir::UOpRef takes_part, other;
   };
 

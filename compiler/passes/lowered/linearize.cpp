@@ -93,15 +93,24 @@ class Linearizer {
     return ranges;
   }
 
-  // One number of the invocation for all ranges of them, in front of everything.
+  // One number of the invocation for all ranges of them, in front of everything. A shorter one, of a reduction, is the
+  // highest digit of it.
   absl::Status open_workgroup() {
+    UOpRef longest = nullptr;
     for (UOpRef x : order_) {
       if (!is_invocation(x)) continue;
-      UOpRef size = x->source(0);
-      if (!size->is_const() || (workgroup_.invocation() && workgroup_.size() != size->int_value()))
+      if (!x->source(0)->is_const())
+        return absl::InternalError(fmt::format("linearize: {} is of any length", ir::describe(x)));
+      if (!longest || x->source(0)->int_value() > longest->source(0)->int_value()) longest = x;
+    }
+    if (!longest) return absl::OkStatus();
+    workgroup_.open(longest, order_, subgroup_);
+    for (UOpRef x : order_) {
+      if (!is_invocation(x)) continue;
+      const std::int64_t size = x->source(0)->int_value();
+      if (size < 1 || workgroup_.size() % size != 0)
         return absl::InternalError(fmt::format("linearize: {} is of another workgroup", ir::describe(x)));
-      if (!workgroup_.invocation()) workgroup_.open(x, order_, subgroup_);
-      linear_[x] = workgroup_.invocation();
+      linear_[x] = workgroup_.digit(size);
     }
     return absl::OkStatus();
   }
@@ -397,7 +406,9 @@ class Linearizer {
 
   // Of each invocation's `partial` value.
   UOpRef across_workgroup(UOpRef reduce, UOpRef partial) {
-    return workgroup_.combine(reduce->as<ir::ReduceInfo>().kind, partial, open_loops_);
+    const auto range = std::find_if(reduce->sources.begin() + 1, reduce->sources.end(), is_invocation);
+    return workgroup_.combine(reduce->as<ir::ReduceInfo>().kind, partial, (*range)->source(0)->int_value(),
+                              open_loops_);
   }
 
   absl::Status open_range(const Nest& nest, std::size_t i, const std::vector<UOpRef>& accs) {

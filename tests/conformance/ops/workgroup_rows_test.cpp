@@ -2,6 +2,7 @@
 // (HEARTH_CONFORMANCE_DEVICE). The interpreter of workgroups runs every kernel, and reports races.
 #include <catch2/catch.hpp>
 
+#include "compiler/ir/affine.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/support/skip.h"
@@ -114,6 +115,61 @@ TEST_CASE("workgroups: any number of rows of any length") {
         program.check({{uniform(Scalar::F32, {r, n}, 7)}, {r, n}}, {2e-5, 2e-5});
       }
     }
+  }
+}
+
+TEST_CASE("workgroups: a vector times a matrix is neighbouring results' work, each with shares of its sum") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  for (const std::uint32_t subgroup : {2U, 8U, 32U}) {
+    for (const auto& [depth, columns] : {std::array<std::int64_t, 2>{64, 64}, {77, 45}, {200, 33}}) {
+      CAPTURE(subgroup, depth, columns);
+      GraphBuilder b;
+      const Node x = b.input(v1::F32, {1, depth}), w = b.input(v1::F32, {depth, columns});
+      const Node bias = b.input(v1::F32, {1, columns});
+      b.output(b.op(v1::ADD, {b.op(v1::MATMUL, {x, w}), bias}));
+      b.output(b.reduce(v1::REDUCE_MAX, w, {0}));
+      Program program(b.graph(), workgroup_target(subgroup));
+      CHECK(program.num_of_workgroups() == 2);
+      program.check({{uniform(Scalar::F32, {1, depth}, 1), uniform(Scalar::F32, {depth, columns}, 2),
+                      uniform(Scalar::F32, {1, columns}, 3)},
+                     {}},
+                    {2e-5, 2e-5});
+    }
+  }
+  GraphBuilder b;
+  const Dim depth = b.var("depth", 0, 150), columns = b.var("columns", 0, 90);
+  b.output(b.op(v1::MATMUL, {b.input(v1::F32, {1, depth}), b.input(v1::F32, {depth, columns})}));
+  Program program(b.graph(), workgroup_target(8));
+  CHECK(program.num_of_workgroups() == 1);
+  for (const auto& [k, n] : {std::array<std::int64_t, 2>{150, 90}, {0, 3}, {1, 1}, {3, 0}, {65, 9}}) {
+    CAPTURE(k, n);
+    program.check({{uniform(Scalar::F32, {1, k}, 1), uniform(Scalar::F32, {k, n}, 2)}, {k, n}}, {2e-5, 2e-5});
+  }
+}
+
+TEST_CASE("workgroups: neighbours read neighbours of what most of a reduction reads") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  for (const bool is_transposed : {false, true}) {
+    CAPTURE(is_transposed);
+    GraphBuilder b;
+    const Node x = b.input(v1::F32, {1, 128});
+    const Node w = is_transposed ? b.permute(b.input(v1::F32, {64, 128}), {1, 0}) : b.input(v1::F32, {128, 64});
+    b.output(b.op(v1::MATMUL, {x, w}));
+    Program program(b.graph(), workgroup_target(8));
+    int of_matrix = 0;
+    for (ir::UOpRef load : program.linear_kernel(0)) {
+      if (!load->is(ir::Op::Load) || !load->source(0)->source(0)->is(ir::Op::Param)) continue;
+      if (load->source(0)->source(0)->as<ir::ParamInfo>().slot != 2) continue;
+      ++of_matrix;
+      // The invocation's number, or its lowest digit.
+      std::int64_t step = 0;
+      for (const ir::AffineTerm& term : ir::to_affine(load->source(0)->source(1)).terms) {
+        ir::UOpRef number = term.atom->is(ir::Op::FloorMod) ? term.atom->source(0) : term.atom;
+        if (ir::is_range(number, ir::RangeKind::Invocation)) step += term.coefficient;
+      }
+      CHECK(step == 1);
+    }
+    CHECK(of_matrix == 1);
   }
 }
 
