@@ -31,6 +31,7 @@
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
 #include "compiler/passes/ranged/merge_loads.h"
+#include "compiler/passes/ranged/narrow_stages.h"
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/wide_values.h"
 #include "compiler/passes/ranged/winograd.h"
@@ -70,6 +71,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
   HEARTH_PASS(fuse, Level::Ranged, passes::fuse(g, root, target));
+  HEARTH_PASS(narrow_stages, Level::Ranged, passes::narrow_stages(g, root, target));
   HEARTH_PASS(wide_values, Level::Ranged, passes::wide_values(g, root));
   HEARTH_PASS(merge_loads, Level::Ranged, passes::merge_loads(g, root));
   HEARTH_PASS(arrange_weights, Level::Ranged, passes::arrange_weights(g, root));

@@ -13,7 +13,6 @@ using ir::UOpRef;
 
 constexpr std::int64_t kMatrices[] = {1, 2, 4, 8}, kSubgroups[] = {1, 2, 4}, kSteps[] = {1, 2, 4};
 constexpr std::int64_t kMostBehind = 9;  // elements of the reduced axes behind the divided one: a window's
-constexpr double kBarrierCost = 30;      // multiply-adds of an invocation, while its subgroup waits for the others
 
 struct Block {
   TileSize matrices, subgroups;
@@ -102,7 +101,8 @@ class BlockChooser {
         static_cast<double>(block.matrices.rows * unit_.a.elements + block.matrices.columns * unit_.b.elements) / 2 *
         shared;
     const double copied = static_cast<double>(size.columns + size.rows) * depth / invocations * (load + shared);
-    const double per_tile = depth / static_cast<double>(unit_.k) * (products + fragments) + copied + 2 * kBarrierCost;
+    const double per_tile =
+        depth / static_cast<double>(unit_.k) * (products + fragments) + copied + 2 * target_.barrier_cost();
     const auto length =
         static_cast<double>(std::max<std::int64_t>(1, assumed_length(axes_.reduce->source(block.reduced))));
     const double tiles = std::ceil(length / static_cast<double>(depth_of(block))) * axes_.depth / length /

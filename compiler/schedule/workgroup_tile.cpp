@@ -14,7 +14,6 @@ constexpr std::int64_t kTiles[] = {1, 2, 4, 8}, kAcross[] = {1, 2, 4, 8, 16, 32}
 constexpr std::int64_t kMostDepth = 32;  // of a tile, in all reduced axes
 constexpr std::int64_t kWide = 4;        // elements of f32 that are loaded at once
 constexpr std::int64_t kPadding = 7;     // at most, elements of a row of a copy (passes/kernel/shared_tiles)
-constexpr double kBarrierCost = 30;      // multiply-adds of an invocation, while its subgroup waits for the others
 
 struct Block {
   TileSize tile, across;    // of an invocation; invocations
@@ -119,7 +118,8 @@ class BlockChooser {
     const auto load = static_cast<double>(target_.load_cost()),
                shared = static_cast<double>(target_.shared_load_cost());
     const auto depth = static_cast<double>(depth_of(block)), invocations = static_cast<double>(block.invocations());
-    double per_element = static_cast<double>(block.tile.columns * block.tile.rows), per_tile = 2 * kBarrierCost;
+    double per_element = static_cast<double>(block.tile.columns * block.tile.rows),
+           per_tile = 2 * target_.barrier_cost();
     for (const Access* a : axes_.accesses) {
       const auto loads = static_cast<double>(axes_.elements(f_, *a, block.tile));
       if (is_copied(*a, block)) {

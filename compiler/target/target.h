@@ -105,6 +105,8 @@ class Target {
   std::int64_t shared_bytes() const { return record_.gpu().shared_bytes(); }
   // Of intermediates, for which launches need not share memory: the last cache of large GPUs holds 50 MB and more.
   std::uint64_t small_arena_bytes() const { return std::uint64_t{48} << 20; }
+  // Of a barrier, in multiply-adds of an invocation: some 30 cycles, while its subgroup waits for the others.
+  double barrier_cost() const { return 30; }
   // Invocations that run in step.
   std::int64_t subgroup_size() const { return std::max(1u, record_.gpu().subgroup_size()); }
 

@@ -1,5 +1,6 @@
 // Every kernel of the models at hand and of a sample of ONNX's cases, drawn anew in every run, is a module that
-// SPIRV-Tools finds valid (codegen/spirv/check_module), for a device with everything and for one with next to nothing;
+// SPIRV-Tools finds valid (codegen/spirv/check_module), for a device with everything, for one with next to nothing, and
+// for what GPUs report, whose kernels have workgroups and shared memory;
 // what is refused names the feature, and is counted. HEARTH_FUZZ_COUNT says how many ONNX cases.
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -20,7 +21,7 @@ namespace hearth::digests {
 namespace {
 
 struct Modules {
-  std::size_t kernels = 0;
+  std::size_t kernels = 0, with_barriers = 0;
   std::map<std::string, int> refused;  // by feature
 };
 
@@ -33,9 +34,21 @@ std::string feature_of(const absl::Status& status) {
   return text.substr(at + kNeeds.size(), end - at - kNeeds.size());
 }
 
+constexpr std::uint32_t kHeaderWords = 5;
+
+bool has_barrier(const std::string& module) {
+  constexpr std::uint32_t kControlBarrier = 224;
+  std::vector<std::uint32_t> words(module.size() / 4);
+  std::memcpy(words.data(), module.data(), 4 * words.size());
+  for (std::size_t at = kHeaderWords; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
+    if ((words[at] & 0xFFFF) == kControlBarrier) return true;
+  }
+  return false;
+}
+
 // How often a sign is extended to 64 bits by OpSConvert, after which lavapipe of Mesa 22.3 compares with constants wrongly.
 int sign_conversions(const std::string& module) {
-  constexpr std::uint32_t kTypeInt = 21, kSConvert = 114, kHeaderWords = 5;
+  constexpr std::uint32_t kTypeInt = 21, kSConvert = 114;
   std::vector<std::uint32_t> words(module.size() / 4);
   std::memcpy(words.data(), module.data(), 4 * words.size());
   std::set<std::uint32_t> wide;
@@ -62,6 +75,7 @@ void compile_all(const v1::Graph& graph, const v1::Target& target, Modules& modu
     const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
     if (compiled.ok()) {
       ++modules.kernels;
+      modules.with_barriers += has_barrier(compiled->artifact().data()) ? 1 : 0;
       CHECK(compiled->artifact().format() == v1::Artifact::SPIRV);
       CHECK(sign_conversions(compiled->artifact().data()) == 0);
       continue;
@@ -86,8 +100,7 @@ std::vector<DigestCase> cases_of_group(const std::string& group) {
   return cases;
 }
 
-Modules check_cases(const std::vector<Named>& cases, const std::string& target_name) {
-  const v1::Target target = *runtime::named_target(target_name);
+Modules check_cases(const std::vector<Named>& cases, const std::string& target_name, const v1::Target& target) {
   Modules modules;
   for (const Named& c : cases) {
     INFO(c.name << " for " << target_name);
@@ -102,21 +115,54 @@ Modules check_cases(const std::vector<Named>& cases, const std::string& target_n
   return modules;
 }
 
-}  // namespace
+Modules check_cases(const std::vector<Named>& cases, const std::string& target_name) {
+  return check_cases(cases, target_name, *runtime::named_target(target_name));
+}
 
-TEST_CASE("every kernel of the models at hand is a valid module on a device with everything and on one with little") {
-  std::vector<Named> models;
+// As a GPU's driver reports one: with lavapipe's features, and what a schedule goes by left to its usual numbers.
+v1::Target hardware(std::uint32_t subgroup, std::uint32_t shared_bytes) {
+  v1::Target target = *runtime::named_target("vulkan:lavapipe");
+  v1::GpuLimits& gpu = *target.mutable_gpu();
+  gpu.set_subgroup_size(subgroup);
+  gpu.set_shared_bytes(shared_bytes);
+  gpu.clear_register_values();
+  gpu.clear_wanted_invocations();
+  gpu.clear_load_cost();
+  gpu.clear_shared_load_cost();
+  gpu.clear_single_loads();
+  return target;
+}
+
+std::vector<Named> models() {
+  std::vector<Named> found;
   for (const DigestCase& c : cases_of_group("models")) {
     const absl::StatusOr<v1::Graph> graph = c.graph();
     INFO(c.name << ": " << graph.status().message());
     REQUIRE(graph.ok());
-    models.push_back({c.name, *graph});
+    found.push_back({c.name, *graph});
   }
-  REQUIRE_FALSE(models.empty());
-  const Modules all = check_cases(models, "vulkan:lavapipe");
+  REQUIRE_FALSE(found.empty());
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel of the models at hand is a valid module on a device with everything and on one with little") {
+  const std::vector<Named> all_models = models();
+  const Modules all = check_cases(all_models, "vulkan:lavapipe");
   CHECK(all.kernels > 0);
   CHECK(all.refused.empty());
-  CHECK(check_cases(models, "vulkan:minimal").kernels > 0);
+  CHECK(check_cases(all_models, "vulkan:minimal").kernels > 0);
+}
+
+TEST_CASE("kernels for GPUs with subgroups of 32 and of 64 are valid modules, with workgroups and shared memory") {
+  const std::vector<Named> all_models = models();
+  for (const auto& [subgroup, shared_bytes] : {std::array{32U, 49152U}, {64U, 32768U}}) {
+    const Modules all =
+        check_cases(all_models, "subgroups of " + std::to_string(subgroup), hardware(subgroup, shared_bytes));
+    CHECK(all.refused.empty());
+    CHECK(all.with_barriers > 10);
+  }
 }
 
 TEST_CASE("kernels of ONNX's cases are valid modules; what a small device lacks is refused by feature") {

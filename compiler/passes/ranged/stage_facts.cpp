@@ -11,6 +11,9 @@ namespace hearth::passes {
 using ir::Op;
 using ir::UOpRef;
 
+// Elements that a statistic stands for, beside which its own bytes count little.
+static constexpr double kMinRow = 8;
+
 bool contains(std::span<const UOpRef> nodes, UOpRef node) { return std::ranges::find(nodes, node) != nodes.end(); }
 
 StageFacts::StageFacts(UOpRef s) : stage(s), loops(s->sources.begin() + 1, s->sources.end()) {
@@ -35,6 +38,23 @@ StageFacts::StageFacts(UOpRef s) : stage(s), loops(s->sources.begin() + 1, s->so
     read.in_reduction = inside.contains(x);
   }
   contracts = has_contraction_with_reuse(nodes);
+}
+
+bool is_row_statistic(UOpRef stage) {
+  const std::vector<UOpRef> own(stage->sources.begin() + 1, stage->sources.end());
+  for (UOpRef reduce : stage_body(stage)) {
+    if (!reduce->is(Op::Reduce)) continue;
+    const std::vector<UOpRef> rounds(reduce->sources.begin() + 1, reduce->sources.end());
+    if (extent(rounds) < kMinRow) continue;
+    UOpRef operand = reduce->source(0);
+    for (UOpRef load : nodes_below({&operand, 1})) {
+      if (!load->is(Op::Load)) continue;
+      const std::vector<UOpRef> along = free_ranges({load});
+      const auto is_among = [&](UOpRef range) { return std::ranges::find(along, range) != along.end(); };
+      if (std::ranges::all_of(own, is_among) && std::ranges::all_of(rounds, is_among)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace hearth::passes

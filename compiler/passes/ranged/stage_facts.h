@@ -30,6 +30,10 @@ struct StageFacts {
   bool contracts = false;  // one of the reductions is a contraction with reuse
 };
 
+// Whether the stage is a statistic of rows: a reduction whose operand has an element for each of its results and each of
+// its rounds. (An operand of a product of matrices has not.)
+bool is_row_statistic(ir::UOpRef stage);
+
 bool contains(std::span<const ir::UOpRef> nodes, ir::UOpRef node);
 
 }  // namespace hearth::passes

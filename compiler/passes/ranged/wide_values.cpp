@@ -4,7 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "compiler/passes/ranged/stages.h"
+#include "compiler/passes/ranged/stage_facts.h"
 
 namespace hearth::passes {
 namespace {
@@ -12,8 +12,6 @@ namespace {
 using ir::Op;
 using ir::Scalar;
 using ir::UOpRef;
-
-constexpr double kMinRow = 8;  // elements that a statistic stands for, beside which its own bytes count little
 
 bool is_half(UOpRef x) { return x->dtype == Scalar::F16 || x->dtype == Scalar::BF16; }
 
@@ -48,25 +46,6 @@ bool is_arithmetic(Op op) {
   }
 }
 
-// Whether the stage is a statistic of rows: a reduction whose operand has an element for each of its results and each
-// of its rounds. (An operand of a product of matrices has not.)
-bool is_of_rows(UOpRef stage) {
-  const std::vector<UOpRef> own(stage->sources.begin() + 1, stage->sources.end());
-  for (UOpRef reduce : stage_body(stage)) {
-    if (!reduce->is(Op::Reduce)) continue;
-    const std::vector<UOpRef> rounds(reduce->sources.begin() + 1, reduce->sources.end());
-    if (extent(rounds) < kMinRow) continue;
-    UOpRef operand = reduce->source(0);
-    for (UOpRef load : nodes_below({&operand, 1})) {
-      if (!load->is(Op::Load)) continue;
-      const std::vector<UOpRef> along = free_ranges({load});
-      const auto is_among = [&](UOpRef range) { return std::ranges::find(along, range) != along.end(); };
-      if (std::ranges::all_of(own, is_among) && std::ranges::all_of(rounds, is_among)) return true;
-    }
-  }
-  return false;
-}
-
 class Widener {
  public:
   Widener(ir::Graph& g, UOpRef sink) : g_(g), sink_(sink) {}
@@ -98,7 +77,7 @@ class Widener {
   UOpRef stage_of(UOpRef stage, bool is_output) {
     UOpRef value = stage->source(0);
     const bool stays = !is_half(value) || is_output || stage->as<ir::StageInfo>().forced || !wide_.contains(value) ||
-                       !is_of_rows(stage);
+                       !is_row_statistic(stage);
     if (stays) return with_done(stage);
     std::vector<UOpRef> sources = {wide(value)};
     for (std::size_t i = 1; i < stage->sources.size(); ++i) sources.push_back(done_.at(stage->source(i)));

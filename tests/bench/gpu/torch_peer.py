@@ -8,6 +8,11 @@ import sys
 import torch
 import torch.nn.functional as F
 
+# As make_models.py has them.
+PRODUCTS = {"4096": (4096, 4096, 4096), "8192": (8192, 8192, 8192), "thin_16": (16, 8192, 8192),
+            "thin_1": (1, 8192, 8192), "odd": (1111, 2047, 3001)}
+ATTENTIONS = {"t2048": (32, 2048, 2048, 128), "decode": (32, 1, 4096, 128)}
+
 
 def cases():
     """Name of a model of the bundle -> what computes the same."""
@@ -30,6 +35,17 @@ def cases():
     yield "dwconv1d_k31_c512_t1024", lambda: F.conv1d(signal, taps, padding=15, groups=512)
     q, k, v = (draw(1, 8, 512, 64) for _ in range(3))
     yield "attention_h8_t512_d64", lambda: F.scaled_dot_product_attention(q, k, v)
+    for text, dtype in (("f32", torch.float32), ("f16", torch.float16), ("bf16", torch.bfloat16)):
+        for size, (m, k, n) in PRODUCTS.items():
+            if text == "f32" and size != "4096":
+                continue
+            a, b = draw(m, k).to(dtype), draw(k, n).to(dtype)
+            yield f"product_{text}_{size}", lambda a=a, b=b: a @ b
+        for name, (heads, queries, keys, width) in ({} if text == "f32" else ATTENTIONS).items():
+            q = draw(1, heads, queries, width).to(dtype)
+            k, v = (draw(1, heads, keys, width).to(dtype) for _ in range(2))
+            # As the model: without the scale.
+            yield f"attention_{text}_{name}", lambda q=q, k=k, v=v: F.scaled_dot_product_attention(q, k, v, scale=1.0)
 
 
 def microseconds(compute):

@@ -87,4 +87,29 @@ TEST_CASE("matrix units: products of a batch, and with a window") {
                 {2e-3, 1e-3});
 }
 
+TEST_CASE("matrix units: attention in 16 bits has both of its products by the unit, and keeps 16 bits in memory") {
+  if (!has_matrix_unit()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU with a matrix unit");
+  for (const Scalar narrow : {Scalar::F16, Scalar::BF16}) {
+    const v1::DType dtype = wire(narrow);
+    GraphBuilder b;
+    const Node q = b.input(dtype, {2, 48, 32}), k = b.input(dtype, {2, 64, 32}), v = b.input(dtype, {2, 64, 32});
+    const Node s = b.cast(b.op(v1::MATMUL, {q, b.permute(k, {0, 2, 1})}), v1::F32);
+    const auto across = [&](Node x) { return b.expand(x, {2, 48, 64}); };
+    const Node e = b.op(v1::EXP, {b.op(v1::SUB, {s, across(b.reduce(v1::REDUCE_MAX, s, {2}))})});
+    const Node p = b.op(v1::DIV, {e, across(b.reduce(v1::REDUCE_SUM, e, {2}))});
+    b.output(b.op(v1::MATMUL, {b.cast(p, dtype), v}));
+    Program program(b.graph(), matrix_target());
+    CHECK(num_by_unit(program) == 2);
+    for (const v1::PlanBuffer& buffer : program.lowered().plan().buffers()) {
+      INFO(buffer.DebugString());
+      const bool is_large = buffer.kind() == v1::PlanBuffer::ARENA && buffer.max_bytes() > 4 * 2 * 48;
+      if (is_large) CHECK(buffer.dtype() == dtype);
+    }
+    const Tolerance tolerance = {narrow == Scalar::F16 ? 4e-3 : 3e-2, narrow == Scalar::F16 ? 2e-3 : 2e-2};
+    program.check(
+        {{uniform(narrow, {2, 48, 32}, 1), uniform(narrow, {2, 64, 32}, 2), uniform(narrow, {2, 64, 32}, 3)}, {}},
+        tolerance);
+  }
+}
+
 }  // namespace hearth::conformance
