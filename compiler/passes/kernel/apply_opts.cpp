@@ -123,7 +123,7 @@ class Applier {
       UOpRef reduce = reduce_piece(copy, range, place, nullptr);
       if (is_multiple(size, opt.amount)) return reduce;
       UOpRef is_inside = ir::fold_lt(g_, place.position, size);
-      UOpRef value = gated(reduce->source(0), place.inner, is_inside);
+      UOpRef value = gated(g_, reduce->source(0), place.inner, is_inside);
       UOpRef nothing = reduce_identity(g_, copy->as<ir::ReduceInfo>().kind, copy->dtype);
       std::vector<UOpRef> parts(reduce->sources.begin(), reduce->sources.end());
       parts[0] = g_.where(is_inside, value, nothing);
@@ -170,18 +170,6 @@ class Applier {
   UOpRef replace(UOpRef root, UOpRef from, UOpRef to) {
     std::pair<UOpRef, UOpRef> map[] = {{from, to}};
     return substitute(g_, root, map);
-  }
-
-  // Memory that depends on the masked lanes is touched where `gate` holds.
-  UOpRef gated(UOpRef root, UOpRef lanes, UOpRef gate) {
-    std::unordered_set<UOpRef> depends = {lanes};
-    return rebuild(g_, root, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
-      const bool d =
-          depends.contains(x) || std::ranges::any_of(x->sources, [&](UOpRef s) { return depends.contains(s); });
-      if (d) depends.insert(x);
-      if (d && x->is(Op::Index)) sources.back() = ir::fold_and(g_, sources.back(), gate);
-      return nullptr;
-    });
   }
 
   // A later unrolled axis goes outside of an earlier one: what the earlier one's copies share stays in few registers.
@@ -237,7 +225,7 @@ class Applier {
         opt.kind == Opt::Kind::Unroll && !p.main_range && !p.tail_range && !contains_op(store, Op::Reduce);
     piece(p.main_position && !share_loops ? rename_inner_loops(store, range) : store, p.tail_position, p.tail_range,
           p.tail_inner);
-    if (p.tail_gate) out.back() = gated(out.back(), p.tail_inner, p.tail_gate);
+    if (p.tail_gate) out.back() = gated(g_, out.back(), p.tail_inner, p.tail_gate);
     if (p.tail_range && contains_op(p.tail_range->source(0), Op::Var))
       split_remainder(out, p.tail_range, opt, whole ? whole->size : range->source(0));
     return out;
@@ -258,7 +246,7 @@ class Applier {
     UOpRef count = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(amount - 1)), n);
     const auto& info = range->as<ir::RangeInfo>();
     UOpRef longer = g_.range(ir::fold_mul(g_, count, n), info.axis, info.kind);
-    return gated(replace(store, range, longer), longer, ir::fold_lt(g_, longer, size));
+    return gated(g_, replace(store, range, longer), longer, ir::fold_lt(g_, longer, size));
   }
 
   // A copy for another loop than `range`: what stands inside of it (the store's further loops, reductions that depend
@@ -332,7 +320,7 @@ class Applier {
       if (p.tail_position)
         tail = reduce_piece(copy, range, {p.tail_position, p.tail_range, p.tail_inner},
                             main ? &tail_ranges[key] : nullptr);
-      if (p.tail_gate) tail = gated(tail, p.tail_inner, p.tail_gate);
+      if (p.tail_gate) tail = gated(g_, tail, p.tail_inner, p.tail_gate);
       return main && tail ? combine(g_, copy->as<ir::ReduceInfo>().kind, main, tail) : main ? main : tail;
     });
   }

@@ -1,5 +1,9 @@
 #include "compiler/passes/kernel/axis_pieces.h"
 
+#include <algorithm>
+#include <unordered_set>
+
+#include "compiler/ir/rebuild.h"
 #include "compiler/rules/polynomial.h"
 #include "compiler/rules/rules.h"
 
@@ -60,6 +64,17 @@ AxisPieces pieces_of(FreshAxes& axes, UOpRef range, const Opt& opt, bool fills_u
     p.tail_position = ir::fold_add(g, ir::fold_mul(g, count, amount), at);
   }
   return p;
+}
+
+UOpRef gated(ir::Graph& g, UOpRef root, UOpRef range, UOpRef gate) {
+  std::unordered_set<UOpRef> depends = {range};
+  return rebuild(g, root, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
+    const bool d =
+        depends.contains(x) || std::ranges::any_of(x->sources, [&](UOpRef s) { return depends.contains(s); });
+    if (d) depends.insert(x);
+    if (d && x->is(ir::Op::Index)) sources.back() = ir::fold_and(g, sources.back(), gate);
+    return nullptr;
+  });
 }
 
 UOpRef simplified_length(ir::Graph& g, UOpRef length) {

@@ -32,6 +32,9 @@ struct AxisPieces {
 // value. `fills_up`: a last group may be filled up with zeros.
 AxisPieces pieces_of(FreshAxes& axes, ir::UOpRef range, const schedule::Opt& opt, bool fills_up = false);
 
+// `root` with memory that depends on `range` touched only where `gate` holds.
+ir::UOpRef gated(ir::Graph& graph, ir::UOpRef root, ir::UOpRef range, ir::UOpRef gate);
+
 // The length of a loop, so that one that is always zero or one is known.
 ir::UOpRef simplified_length(ir::Graph& graph, ir::UOpRef length);
 

@@ -1,9 +1,7 @@
 #include "compiler/passes/kernel/workgroup_reduction.h"
 
 #include <algorithm>
-#include <unordered_set>
 
-#include "compiler/ir/rebuild.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/schedule/matrix_units.h"
 
@@ -40,17 +38,6 @@ UOpRef only_reduction(UOpRef kernel) {
     found = x;
   }
   return found;
-}
-
-// Memory that depends on `ranges` is touched where `gate` holds.
-UOpRef gated(ir::Graph& g, UOpRef root, std::unordered_set<UOpRef> depends, UOpRef gate) {
-  return rebuild(g, root, [&](UOpRef x, ir::Sources& sources) -> UOpRef {
-    const auto is_of = [&](UOpRef s) { return depends.contains(s); };
-    if (!is_of(x) && std::ranges::none_of(x->sources, is_of)) return nullptr;
-    depends.insert(x);
-    if (x->is(Op::Index)) sources.back() = ir::fold_and(g, sources.back(), gate);
-    return nullptr;
-  });
 }
 
 }  // namespace
@@ -99,7 +86,7 @@ std::optional<WorkgroupReduction> divided_reduction(FreshAxes& axes, UOpRef kern
   sources[0] = substitute(g, found.reduce->source(0), map);
   if (!is_multiple(size, amount)) {
     UOpRef is_inside = ir::fold_lt(g, position, size);
-    sources[0] = gated(g, sources[0], {found.within}, is_inside);
+    sources[0] = gated(g, sources[0], found.within, is_inside);
     if (!adds_nothing && !schedule::is_product_along(found.reduce, along)) {
       UOpRef nothing = reduce_identity(g, found.reduce->as<ir::ReduceInfo>().kind, found.reduce->dtype);
       sources[0] = g.where(is_inside, sources[0], nothing);
