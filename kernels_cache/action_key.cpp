@@ -138,6 +138,9 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.load_cost", target.gpu().load_cost());
   add_known("target.gpu.single_loads", target.gpu().single_loads() ? 1 : 0);
   add_known("target.gpu.shared_load_cost", target.gpu().shared_load_cost());
+  add_known("target.gpu.cooperative_matrix.m", target.gpu().cooperative_matrix().m());
+  add_known("target.gpu.cooperative_matrix.n", target.gpu().cooperative_matrix().n());
+  add_known("target.gpu.cooperative_matrix.k", target.gpu().cooperative_matrix().k());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

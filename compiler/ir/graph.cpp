@@ -45,7 +45,10 @@ struct PayloadHash {
   void operator()(const BarrierInfo& v) const { mix(h, v.id); }
   void operator()(const LaneInfo& v) const { mix(h, v.lane); }
   void operator()(const WmmaInfo& v) const {
-    mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group), mix(h, static_cast<int>(v.layout));
+    mix(h, v.m), mix(h, v.n), mix(h, v.k), mix(h, v.group), mix(h, static_cast<int>(v.layout)), mix(h, v.subgroup);
+  }
+  void operator()(const MatrixAccess& v) const {
+    (*this)(v.unit), mix(h, static_cast<int>(v.operand)), mix(h, v.row_stride), mix(h, v.column_stride);
   }
   void operator()(const AttentionInfo& v) const {
     mix(h, v.causal), mix(h, static_cast<std::uint64_t>(v.past)), mix(h, std::bit_cast<std::uint64_t>(v.scale));

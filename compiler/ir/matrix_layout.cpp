@@ -1,5 +1,7 @@
 #include "compiler/ir/matrix_layout.h"
 
+#include <bit>
+
 namespace hearth::ir {
 namespace {
 
@@ -43,6 +45,18 @@ constexpr MatrixShape kShapes[] = {
      .sum = {8, {column(1), column(2), column(4), column(8), row(8)}, {row(1), row(2), row(4)}}},
 };
 
+// Element e of invocation i is number e * subgroup + i of the matrix, row after row.
+Fragment row_after_row(std::uint32_t rows, std::uint32_t columns, std::uint32_t subgroup) {
+  Fragment fragment;
+  fragment.elements = static_cast<std::uint8_t>(rows * columns / subgroup);
+  const auto step_of = [&](std::uint32_t number) {
+    return MatrixStep{static_cast<std::uint8_t>(number / columns), static_cast<std::uint8_t>(number % columns)};
+  };
+  for (std::uint32_t bit = 0; 1U << bit < subgroup; ++bit) fragment.of_invocation[bit] = step_of(1U << bit);
+  for (std::uint32_t bit = 0; 1U << bit < fragment.elements; ++bit) fragment.of_element[bit] = step_of(subgroup << bit);
+  return fragment;
+}
+
 }  // namespace
 
 MatrixStep Fragment::at(std::uint32_t invocation, std::uint32_t element) const {
@@ -60,5 +74,28 @@ MatrixStep Fragment::at(std::uint32_t invocation, std::uint32_t element) const {
 }
 
 const MatrixShape& shape_of(MatrixLayout layout) { return kShapes[static_cast<std::size_t>(layout)]; }
+
+bool is_cooperative_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t subgroup) {
+  constexpr std::int64_t kMost = 64;
+  const auto is_size = [](std::int64_t size) {
+    return size > 0 && size <= kMost && std::has_single_bit(static_cast<std::uint64_t>(size));
+  };
+  const auto is_shared = [&](std::int64_t elements) {
+    return elements % subgroup == 0 && elements / subgroup <= kMost;
+  };
+  return is_size(m) && is_size(n) && is_size(k) && is_size(subgroup) && is_shared(m * k) && is_shared(k * n) &&
+         is_shared(m * n);
+}
+
+MatrixShape cooperative_shape(std::uint8_t m, std::uint8_t n, std::uint8_t k, std::uint8_t subgroup) {
+  return {.name = "cooperative matrix",
+          .m = m,
+          .n = n,
+          .k = k,
+          .subgroup = subgroup,
+          .a = row_after_row(m, k, subgroup),
+          .b = row_after_row(k, n, subgroup),
+          .sum = row_after_row(m, n, subgroup)};
+}
 
 }  // namespace hearth::ir

@@ -81,7 +81,12 @@ struct PayloadText {
   std::string operator()(const WmmaInfo& v) const {
     return "m=" + std::to_string(v.m) + " n=" + std::to_string(v.n) + " k=" + std::to_string(v.k) +
            " group=" + std::to_string(v.group) +
-           (v.layout == MatrixLayout::Whole ? "" : " layout=" + std::to_string(static_cast<int>(v.layout)));
+           (v.layout == MatrixLayout::Whole ? "" : " layout=" + std::to_string(static_cast<int>(v.layout))) +
+           (v.subgroup == 0 ? "" : " subgroup=" + std::to_string(v.subgroup));
+  }
+  std::string operator()(const MatrixAccess& v) const {
+    return (*this)(v.unit) + " operand=" + std::to_string(static_cast<int>(v.operand)) +
+           " row_stride=" + std::to_string(v.row_stride) + " column_stride=" + std::to_string(v.column_stride);
   }
   std::string operator()(const AttentionInfo& v) const {
     return (v.causal ? "causal " : "") + ("past=" + std::to_string(v.past)) +

@@ -119,6 +119,18 @@ bool parse_const(DType dtype, std::string_view text, ConstValue& out) {
   return to_number(text, out.i) && out.i >= int_min(dtype) && out.i <= int_max(dtype);
 }
 
+bool parse_wmma(const Fields& f, WmmaInfo& v) {
+  bool ok = f.number("m", v.m) && f.number("n", v.n) && f.number("k", v.k) && f.number("group", v.group) &&
+            v.group > 0 && v.k % v.group == 0;
+  std::uint16_t layout = 0;
+  if (!f.value("layout").empty())
+    ok = ok && f.number("layout", layout) && layout <= static_cast<int>(MatrixLayout::Cooperative);
+  v.layout = static_cast<MatrixLayout>(layout);
+  const bool is_cooperative = v.layout == MatrixLayout::Cooperative;
+  if (f.value("subgroup").empty()) return ok && !is_cooperative;
+  return ok && is_cooperative && f.number("subgroup", v.subgroup) && is_cooperative_shape(v.m, v.n, v.k, v.subgroup);
+}
+
 bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
   Fields f(text);
   switch (op) {
@@ -217,11 +229,19 @@ bool parse_payload(Op op, DType dtype, std::string_view text, Payload& out) {
     }
     case Op::Wmma: {
       WmmaInfo v;
-      bool ok = f.number("m", v.m) && f.number("n", v.n) && f.number("k", v.k) && f.number("group", v.group) &&
-                v.group > 0 && v.k % v.group == 0;
-      std::uint16_t layout = 0;
-      if (!f.value("layout").empty()) ok = ok && f.number("layout", layout) && layout <= std::size(kMatrixLayouts);
-      v.layout = static_cast<MatrixLayout>(layout);
+      bool ok = parse_wmma(f, v);
+      out = v;
+      return ok;
+    }
+    case Op::Load:
+    case Op::Store: {
+      if (text.empty()) return true;
+      MatrixAccess v;
+      std::uint16_t operand = 0;
+      bool ok = parse_wmma(f, v.unit) && v.unit.layout == MatrixLayout::Cooperative && f.number("operand", operand) &&
+                operand <= static_cast<int>(MatrixOperand::Sum) && f.number("row_stride", v.row_stride) &&
+                f.number("column_stride", v.column_stride);
+      v.operand = static_cast<MatrixOperand>(operand);
       out = v;
       return ok;
     }

@@ -19,6 +19,12 @@ const OpRow& row(Op op) { return kOps[static_cast<int>(op)]; }
 
 }  // namespace
 
+MatrixShape shape_of(const WmmaInfo& info) {
+  if (info.layout != MatrixLayout::Cooperative) return shape_of(info.layout);
+  const auto size = [](std::uint16_t value) { return static_cast<std::uint8_t>(value); };
+  return cooperative_shape(size(info.m), size(info.n), size(info.k), size(info.subgroup));
+}
+
 std::string_view op_name(Op op) { return row(op).name; }
 OpClass op_class(Op op) { return row(op).cls; }
 int min_sources(Op op) { return row(op).min_sources; }

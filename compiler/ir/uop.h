@@ -183,7 +183,19 @@ struct LaneInfo {
 struct WmmaInfo {
   std::uint16_t m = 1, n = 1, k = 1, group = 1;
   MatrixLayout layout = MatrixLayout::Whole;
+  std::uint16_t subgroup = 0;  // of a cooperative one; 0: the layout says it
   bool operator==(const WmmaInfo&) const = default;
+};
+// Of any layout but Whole.
+MatrixShape shape_of(const WmmaInfo& info);
+
+// Of a load or a store of one matrix of a subgroup: element (row, column) lies at index + row * row_stride + column *
+// column_stride, one of which is 1. The index is the same for all of the subgroup; the value is an invocation's fragment.
+struct MatrixAccess {
+  WmmaInfo unit;  // for which the matrix is an operand
+  MatrixOperand operand = MatrixOperand::A;
+  std::uint32_t row_stride = 1, column_stride = 1;
+  bool operator==(const MatrixAccess&) const = default;
 };
 
 struct AttentionInfo {
@@ -222,8 +234,8 @@ struct KernelInfo {
 };
 
 using Payload = std::variant<std::monostate, ConstValue, VarInfo, BufferInfo, ParamInfo, AllocationInfo, RangeInfo,
-                             Axes, ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, AttentionInfo, BlobInfo,
-                             LoopInfo, ScatterInfo, BarrierInfo, KernelInfo>;
+                             Axes, ReduceInfo, StageInfo, AccInfo, LaneInfo, WmmaInfo, MatrixAccess, AttentionInfo,
+                             BlobInfo, LoopInfo, ScatterInfo, BarrierInfo, KernelInfo>;
 
 // Inclusive bounds of an integer or bool value; for other types unused. Sound: the value never leaves them.
 struct Bounds {

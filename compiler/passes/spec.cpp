@@ -65,6 +65,16 @@ bool range_allowed(Level level, ir::RangeKind kind) {
   return level == Level::Scheduled || level == Level::Kernel;
 }
 
+bool is_matrix_access_wrong(UOpRef x, ir::DType value) {
+  const auto* const matrix = std::get_if<ir::MatrixAccess>(&x->payload);
+  if (!matrix) return false;
+  UOpRef gate = x->source(0)->sources.back();
+  const bool is_one_place = x->source(0)->source(1)->dtype.lanes == 1 && gate->is_const() && gate->int_value() != 0;
+  return !x->source(0)->source(0)->is(Op::Allocate) || !is_one_place || (x->is(Op::Load) && x->sources.size() > 1) ||
+         (matrix->row_stride != 1 && matrix->column_stride != 1) ||
+         value.lanes != ir::shape_of(matrix->unit).fragment(matrix->operand).elements;
+}
+
 std::string types_wrong(UOpRef x) {
   auto s = [&](std::size_t i) { return x->source(i)->dtype; };
   switch (ir::op_class(x->op)) {
@@ -100,17 +110,17 @@ std::string types_wrong(UOpRef x) {
       return good ? "" : "positions must be integers and the gate a bool";
     }
     case Op::Load:
-      return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == x->dtype.scalar
-                 ? ""
-                 : "a load needs an index of its dtype";
+      if (!x->source(0)->is(Op::Index) || x->source(0)->source(0)->dtype.scalar != x->dtype.scalar)
+        return "a load needs an index of its dtype";
+      return is_matrix_access_wrong(x, x->dtype) ? "a matrix is loaded from an allocation, as its fragments" : "";
     case Op::Store:
-      return x->source(0)->is(Op::Index) && x->source(0)->source(0)->dtype.scalar == s(1).scalar
-                 ? ""
-                 : "a store needs an index and a value of one dtype";
+      if (!x->source(0)->is(Op::Index) || x->source(0)->source(0)->dtype.scalar != s(1).scalar)
+        return "a store needs an index and a value of one dtype";
+      return is_matrix_access_wrong(x, s(1)) ? "a matrix is stored to an allocation, as its fragments" : "";
     case Op::Wmma: {
       const auto& w = x->as<ir::WmmaInfo>();
       if (w.layout != ir::MatrixLayout::Whole) {
-        const ir::MatrixShape& shape = ir::shape_of(w.layout);
+        const ir::MatrixShape shape = ir::shape_of(w);
         const bool fits = s(0).lanes == shape.a.elements && s(1).lanes == shape.b.elements &&
                           x->dtype.lanes == shape.sum.elements && w.m == shape.m && w.n == shape.n && w.k == shape.k;
         return fits && ir::matrix_result(s(0).scalar, s(1).scalar) == x->dtype.scalar

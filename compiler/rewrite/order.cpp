@@ -19,6 +19,10 @@ int three_way(const T& a, const T& b) {
   return order < 0 ? -1 : order > 0 ? 1 : 0;
 }
 
+auto parts_of(const ir::WmmaInfo& info) {
+  return std::tuple(info.m, info.n, info.k, info.group, info.layout, info.subgroup);
+}
+
 struct ComparePayload {
   const ir::Payload& other;
   template <class T>
@@ -65,7 +69,12 @@ struct ComparePayload {
   int operator()(const ir::LaneInfo& a) const { return three_way(a.lane, same<ir::LaneInfo>().lane); }
   int operator()(const ir::WmmaInfo& a) const {
     const auto& b = same<ir::WmmaInfo>();
-    return three_way(std::tuple(a.m, a.n, a.k, a.group, a.layout), std::tuple(b.m, b.n, b.k, b.group, b.layout));
+    return three_way(parts_of(a), parts_of(b));
+  }
+  int operator()(const ir::MatrixAccess& a) const {
+    const auto& b = same<ir::MatrixAccess>();
+    return three_way(std::tuple(parts_of(a.unit), a.operand, a.row_stride, a.column_stride),
+                     std::tuple(parts_of(b.unit), b.operand, b.row_stride, b.column_stride));
   }
   int operator()(const ir::AttentionInfo& a) const {
     const auto& b = same<ir::AttentionInfo>();

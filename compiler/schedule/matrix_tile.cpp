@@ -23,7 +23,7 @@ struct Block {
 class BlockChooser {
  public:
   BlockChooser(const KernelFacts& facts, const TileAxes& axes, const target::Target& target)
-      : f_(facts), axes_(axes), target_(target), unit_(ir::shape_of(target.matrix_layout())) {}
+      : f_(facts), axes_(axes), target_(target), unit_(ir::shape_of(target.matrix_unit())) {}
 
   TimedOpts run() {
     Block best;
@@ -84,7 +84,14 @@ class BlockChooser {
     if (!fits(axes_.columns, size.columns, unit_.n) || !fits(axes_.rows, size.rows, unit_.m)) return false;
     if (block.steps > 1 && depth_of(block) >= 2 * assumed_length(axes_.reduce->source(block.reduced))) return false;
     constexpr std::int64_t kPadding = 15;  // at most, of a row (passes/kernel/operand_copies)
-    return (size.columns + size.rows) * (depth_of(block) * block.behind + kPadding) * 2 <= target_.shared_bytes();
+    return (size.columns + size.rows) * (depth_of(block) * block.behind + kPadding) * 2 + bytes_of_results(size) <=
+           target_.shared_bytes();
+  }
+
+  // That pass from matrices to invocations through shared memory (passes/kernel/matrix_tiles).
+  std::int64_t bytes_of_results(TileSize size) const {
+    if (target_.matrix_unit().layout != ir::MatrixLayout::Cooperative) return 0;
+    return size.rows * size.columns / unit_.n * ir::padded_row(unit_.n) * 4;
   }
 
   double time_of(const Block& block) const {
@@ -135,7 +142,7 @@ class BlockChooser {
   const KernelFacts& f_;
   const TileAxes& axes_;
   const target::Target& target_;
-  const ir::MatrixShape& unit_;
+  const ir::MatrixShape unit_;
 };
 
 // Two operands, one of which moves along the rows and one along the columns.
@@ -151,7 +158,7 @@ bool is_product(const KernelFacts& facts, const TileAxes& axes) {
 }  // namespace
 
 TimedOpts tile_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
-  if (target.matrix_layout() == ir::MatrixLayout::Whole || !is_product(facts, axes))
+  if (!is_product(facts, axes) || !target.multiplies_matrices(matrix_product(axes.reduce)->a->dtype.scalar))
     return {{}, std::numeric_limits<double>::infinity()};
   return BlockChooser(facts, axes, target).run();
 }

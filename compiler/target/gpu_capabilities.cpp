@@ -45,7 +45,8 @@ Capabilities invocations(const v1::Target& record) {
   const GpuArch* const arch = find_gpu_arch(record.device(), record.arch());
   if (arch != nullptr && arch->matrix != ir::MatrixLayout::Whole &&
       ir::shape_of(arch->matrix).subgroup == record.gpu().subgroup_size()) {
-    can.matrix_layout = arch->matrix;
+    const ir::MatrixShape& shape = ir::shape_of(arch->matrix);
+    can.matrix_unit = {shape.m, shape.n, shape.k, 1, arch->matrix};
     can.matrix_speed = speed_of(arch->matrix);
   }
   can.unit = Unit::Invocation;

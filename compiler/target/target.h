@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "compiler/ir/dtype.h"
-#include "compiler/ir/matrix_layout.h"
+#include "compiler/ir/uop.h"
 #include "compiler/target/matrix_unit.h"
 #include "hearth/v1/artifact.pb.h"
 
@@ -34,7 +34,8 @@ struct Capabilities {
   std::optional<MatrixUnit> bf16_unit;       // sums of bf16 products
   std::optional<MatrixUnit> byte_unit;       // of u8 times i8
   std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
-  ir::MatrixLayout matrix_layout = ir::MatrixLayout::Whole;
+  ir::WmmaInfo matrix_unit;                  // of a subgroup; Whole: none
+  bool multiplies_bf16 = true;
   double matrix_speed = 1;
   bool exchanges = false;  // invocations of a subgroup, values
   std::int64_t allocation_bytes = 0;
@@ -63,8 +64,11 @@ class Target {
 
   // The best unit of one row for sums of products of these types, exact in the wider type; nothing where there is none.
   std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
-  // Of what multiplies matrices of f16 and of bf16 for a subgroup; Whole: nothing does.
-  ir::MatrixLayout matrix_layout() const { return can_.matrix_layout; }
+  // What multiplies matrices of f16, and mostly of bf16, for a subgroup; its layout is Whole where nothing does.
+  const ir::WmmaInfo& matrix_unit() const { return can_.matrix_unit; }
+  bool multiplies_matrices(ir::Scalar of) const {
+    return can_.matrix_unit.layout != ir::MatrixLayout::Whole && (of == ir::Scalar::F16 || can_.multiplies_bf16);
+  }
   // Of a subgroup, that may exchange values without shared memory; 0: none may, or their number varies.
   std::int64_t exchanging_invocations() const { return can_.exchanges ? subgroup_size() : 0; }
   // Its multiply-adds in the time of one of ordinary arithmetic.

@@ -4,15 +4,19 @@
 // what is refused names the feature, and is counted. HEARTH_FUZZ_COUNT says how many ONNX cases.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
 
 #include "absl/strings/match.h"
+#include "base/find_program.h"
 #include "compiler/compile.h"
 #include "runtime/devices/named_target.h"
+#include "tests/conformance/ops/graph_builder.h"
 #include "tests/digests/digest_cases.h"
 #include "tests/support/fresh_seed.h"
 #include "tests/support/skip.h"
@@ -22,7 +26,8 @@ namespace {
 
 struct Modules {
   std::size_t kernels = 0, with_barriers = 0;
-  std::map<std::string, int> refused;  // by feature
+  std::vector<std::string> of_matrices;  // modules that multiply cooperative matrices
+  std::map<std::string, int> refused;    // by feature
 };
 
 // "shaderFloat64" of a refusal; empty of anything else.
@@ -36,12 +41,13 @@ std::string feature_of(const absl::Status& status) {
 
 constexpr std::uint32_t kHeaderWords = 5;
 
-bool has_barrier(const std::string& module) {
-  constexpr std::uint32_t kControlBarrier = 224;
+constexpr std::uint32_t kControlBarrier = 224, kMatrixMulAdd = 4459;
+
+bool has_instruction(const std::string& module, std::uint32_t opcode) {
   std::vector<std::uint32_t> words(module.size() / 4);
   std::memcpy(words.data(), module.data(), 4 * words.size());
   for (std::size_t at = kHeaderWords; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
-    if ((words[at] & 0xFFFF) == kControlBarrier) return true;
+    if ((words[at] & 0xFFFF) == opcode) return true;
   }
   return false;
 }
@@ -75,7 +81,9 @@ void compile_all(const v1::Graph& graph, const v1::Target& target, Modules& modu
     const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
     if (compiled.ok()) {
       ++modules.kernels;
-      modules.with_barriers += has_barrier(compiled->artifact().data()) ? 1 : 0;
+      modules.with_barriers += has_instruction(compiled->artifact().data(), kControlBarrier) ? 1 : 0;
+      if (has_instruction(compiled->artifact().data(), kMatrixMulAdd))
+        modules.of_matrices.push_back(compiled->artifact().data());
       CHECK(compiled->artifact().format() == v1::Artifact::SPIRV);
       CHECK(sign_conversions(compiled->artifact().data()) == 0);
       continue;
@@ -133,6 +141,29 @@ v1::Target hardware(std::uint32_t subgroup, std::uint32_t shared_bytes) {
   return target;
 }
 
+// A plain one, one that is a batch's with a transposed operand, and one with a bias and an activation behind it.
+v1::Graph products_of_halves() {
+  conformance::GraphBuilder b;
+  const auto x = b.input(v1::F16, {96, 64}), w = b.input(v1::F16, {64, 80}), v = b.input(v1::F16, {64, 80}),
+             bias = b.input(v1::F32, {1, 80});
+  const auto q = b.input(v1::F16, {4, 48, 33}), k = b.input(v1::F16, {4, 65, 33});
+  b.output(b.op(v1::MATMUL, {x, w}));
+  b.output(b.op(v1::MATMUL, {q, b.permute(k, {0, 2, 1})}));
+  const auto wide = b.op(v1::MATMUL, {b.cast(x, v1::F32), b.cast(v, v1::F32)});
+  b.output(b.op(v1::EXP, {b.op(v1::ADD, {wide, b.expand(bias, {96, 80})})}));
+  return b.graph();
+}
+
+// Its exit status and what it says.
+std::pair<int, std::string> output_of(const std::string& command) {
+  std::FILE* const pipe = ::popen((command + " 2>&1").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  char bytes[4096];
+  for (std::size_t count; (count = std::fread(bytes, 1, sizeof bytes, pipe)) > 0;) text.append(bytes, count);
+  return {::pclose(pipe), text};
+}
+
 std::vector<Named> models() {
   std::vector<Named> found;
   for (const DigestCase& c : cases_of_group("models")) {
@@ -162,6 +193,36 @@ TEST_CASE("kernels for GPUs with subgroups of 32 and of 64 are valid modules, wi
         check_cases(all_models, "subgroups of " + std::to_string(subgroup), hardware(subgroup, shared_bytes));
     CHECK(all.refused.empty());
     CHECK(all.with_barriers > 10);
+  }
+}
+
+// By a spirv-val that knows cooperative matrices (2023.4 and later): Debian 12's library in this process does not.
+// HEARTH_SPIRV_VAL names the program.
+TEST_CASE("kernels with cooperative matrices are valid modules for GPUs with subgroups of 32 and of 64") {
+  const char* const named = std::getenv("HEARTH_SPIRV_VAL");
+  const std::string program = named != nullptr ? named : runtime::find_program("spirv-val").value_or("spirv-val");
+  const std::vector<Named> halves = {{"products of f16", products_of_halves()}};
+  for (const auto& [subgroup, m] : {std::array{32U, 8U}, {32U, 16U}, {64U, 16U}}) {
+    v1::Target target = hardware(subgroup, 32768);
+    v1::CooperativeMatrix& matrix = *target.mutable_gpu()->mutable_cooperative_matrix();
+    matrix.set_m(m), matrix.set_n(16), matrix.set_k(16);
+    for (const char* feature : {"cooperativeMatrix", "shaderFloat16", "vulkanMemoryModel"})
+      target.add_features(feature);
+    std::sort(target.mutable_features()->begin(), target.mutable_features()->end());
+    const Modules all =
+        check_cases(halves, "matrices of " + std::to_string(m) + " by " + std::to_string(subgroup), target);
+    REQUIRE(all.of_matrices.size() == 3);
+    const std::string file = std::string(std::tmpnam(nullptr)) + ".spv";
+    for (const std::string& module : all.of_matrices) {
+      std::ofstream(file, std::ios::binary) << module;
+      const auto [status, text] = output_of(program + " --target-env vulkan1.3 --scalar-block-layout " + file);
+      std::remove(file.c_str());
+      if (absl::StrContains(text, "6022") || absl::StrContains(text, "not found")) {
+        SKIP_CASE("spirv-val is older than cooperative matrices, or not there: HEARTH_SPIRV_VAL names another one");
+      }
+      INFO(text);
+      CHECK(status == 0);
+    }
   }
 }
 

@@ -62,6 +62,9 @@ class KernelInterpreter {
       }
       stored.push_back(store->sources[0]->sources[0]);
     }
+    for (State& state : states_) {
+      if (ir::is_range(state.node, ir::RangeKind::Invocation)) invocations_.push_back(&state);
+    }
     for (State& state : states_) find_dependencies(state, stored);
     for (State* store : states_.back().sources) {
       absl::Status status = loop(ranges_of(*store), 0, [&] { return execute_store(*store); });
@@ -83,13 +86,17 @@ class KernelInterpreter {
     }
   }
 
-  static void find_dependencies(State& state, const std::vector<const State*>& stored) {
+  void find_dependencies(State& state, const std::vector<const State*>& stored) const {
     std::vector<State*>& result = state.depends_on;
     const auto add = [&](State* dependency) {
       if (std::ranges::find(result, dependency) == result.end()) result.push_back(dependency);
     };
     for (const State* source : state.sources) {
       for (State* dependency : source->depends_on) add(dependency);
+    }
+    // An invocation has its own elements of a matrix that a subgroup loads from one place.
+    if (state.is(Op::Load) && std::holds_alternative<ir::MatrixAccess>(state.node->payload)) {
+      for (State* invocation : invocations_) add(invocation);
     }
     for (State* range : ranges_of(state)) std::erase(result, range);
     const bool memory = state.is(Op::Param) || state.is(Op::Allocate);
@@ -129,6 +136,7 @@ class KernelInterpreter {
     State& index = *store.sources[0];
     HEARTH_ASSIGN_OR_RETURN(Value value, value_of(*store.sources[1]));
     HEARTH_ASSIGN_OR_RETURN(Access access, access_of(index));
+    HEARTH_RETURN_IF_ERROR(spread(store, access));
     index.sources[0]->changed_at = ++now_;
     return memory_.store(index.sources[0]->node, store.sources[1]->node->dtype, access.index, access.gate, value,
                          index.node, access.instance);
@@ -162,6 +170,22 @@ class KernelInterpreter {
     return access;
   }
 
+  // Of a matrix, to the elements of the invocation.
+  absl::Status spread(const State& state, Access& access) const {
+    const auto* const matrix = std::get_if<ir::MatrixAccess>(&state.node->payload);
+    if (!matrix) return absl::OkStatus();
+    const State* const invocation = bound_invocation();
+    if (!invocation) return absl::InvalidArgumentError("reference: a subgroup's matrix outside of a workgroup");
+    access.index = fragment_positions(*matrix, access.index[0].i, invocation->value[0].i);
+    return absl::OkStatus();
+  }
+
+  // The number in its workgroup of the invocation whose code runs; null: none does.
+  State* bound_invocation() const {
+    const auto found = std::ranges::find_if(invocations_, [](const State* s) { return s->bound; });
+    return found == invocations_.end() ? nullptr : *found;
+  }
+
   absl::StatusOr<Value> load(State& load) {
     State& index = *load.sources[0];
     if (!index.is(Op::Index))
@@ -173,6 +197,7 @@ class KernelInterpreter {
     }
     if (index.sources[0]->is(Op::Stage)) return read_stage(index, alternative);
     HEARTH_ASSIGN_OR_RETURN(Access access, access_of(index));
+    HEARTH_RETURN_IF_ERROR(spread(load, access));
     return memory_.load(index.sources[0]->node, load.node->dtype, access.index, access.gate, alternative, index.node,
                         access.instance);
   }
@@ -206,16 +231,14 @@ class KernelInterpreter {
 
   // A wmma of a subgroup: what its other invocations have is computed for this one.
   absl::StatusOr<Value> multiply(State& state) {
-    const auto is_invocation = [](const State* s) { return ir::is_range(s->node, ir::RangeKind::Invocation); };
-    const auto found = std::ranges::find_if(state.depends_on, is_invocation);
-    if (found == state.depends_on.end() || !(*found)->bound)
-      return absl::InvalidArgumentError("reference: a subgroup's product outside of a workgroup");
-    State& invocation = **found;
-    const std::int64_t own = invocation.value[0].i, size = ir::shape_of(state.node->as<ir::WmmaInfo>().layout).subgroup;
+    State* const running = bound_invocation();
+    if (!running) return absl::InvalidArgumentError("reference: a subgroup's product outside of a workgroup");
+    State& invocation = *running;
+    const std::int64_t own = invocation.value[0].i, size = ir::shape_of(state.node->as<ir::WmmaInfo>()).subgroup;
     // Those of the other invocations are kept while what they were computed from is the same.
     std::vector<std::int64_t> known = {own / size};
     for (const State* dependency : state.depends_on) {
-      if (dependency == &invocation) continue;
+      if (ir::is_range(dependency->node, ir::RangeKind::Invocation)) continue;
       known.push_back(dependency->is(Op::Range) ? dependency->value[0].i
                                                 : static_cast<std::int64_t>(dependency->changed_at));
     }
@@ -307,6 +330,7 @@ class KernelInterpreter {
 
   const KernelRun& run_;
   KernelMemory memory_;
+  std::vector<State*> invocations_;
   std::vector<State> states_;  // sources before users; never resized once made, so pointers into it hold
   std::unordered_map<const State*, std::map<std::vector<std::int64_t>, std::vector<Value>>> products_;  // see multiply
   std::uint64_t now_ = 0;

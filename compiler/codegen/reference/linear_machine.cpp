@@ -158,6 +158,8 @@ absl::StatusOr<LinearMachine::Access> LinearMachine::access_of(const Line& line)
   access.memory = index->node->source(0);
   HEARTH_ASSIGN_OR_RETURN(const Value* position, value_of(*index, 1));
   access.position = *position;
+  if (const auto* matrix = std::get_if<ir::MatrixAccess>(&line.node->payload))
+    access.position = fragment_positions(*matrix, access.first = access.position[0].i, place_.invocation);
   if (index->sources.size() == 3) {
     HEARTH_ASSIGN_OR_RETURN(const Value* gate, value_of(*index, 2));
     access.gate = *gate;
@@ -177,6 +179,14 @@ absl::StatusOr<Value> LinearMachine::load(const Line& line) {
   if (line.sources.size() == 2) {
     HEARTH_ASSIGN_OR_RETURN(const Value* given, value_of(line, 1));
     alternative = *given;
+  }
+  if (const auto* matrix = std::get_if<ir::MatrixAccess>(&line.node->payload)) {
+    const Value all = matrix_positions(*matrix, access.first);
+    const auto lanes = static_cast<std::uint16_t>(all.size());
+    HEARTH_RETURN_IF_ERROR(memory_
+                               .load(access.memory, line.node->dtype.with_lanes(lanes), all, access.gate, alternative,
+                                     line.node->source(0), access.instance)
+                               .status());
   }
   return memory_.load(access.memory, line.node->dtype, access.position, access.gate, alternative, line.node->source(0),
                       access.instance);

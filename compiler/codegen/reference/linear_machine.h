@@ -59,6 +59,7 @@ class LinearMachine {
   // Where index(param, i[, gate]) points; true gates that are absent.
   struct Access {
     ir::UOpRef memory = nullptr;
+    std::int64_t first = 0;  // of a matrix
     Value position, gate = {Element::of_int(1)};
     KernelMemory::Instance instance;  // values of an Allocate's sources
   };

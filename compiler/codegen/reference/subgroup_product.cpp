@@ -43,23 +43,30 @@ class Matrix {
   std::vector<std::optional<Element>> elements_;
 };
 
+// As whose fragment an invocation's counts.
+std::uint32_t owner(ir::MatrixLayout layout, std::uint32_t subgroup, std::uint32_t invocation) {
+  return layout == ir::MatrixLayout::Cooperative ? subgroup - 1 - invocation : invocation;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Value>> subgroup_products(ir::UOpRef wmma, const std::vector<SubgroupOperands>& operands) {
-  const ir::MatrixShape& shape = ir::shape_of(wmma->as<ir::WmmaInfo>().layout);
+  const ir::MatrixShape shape = ir::shape_of(wmma->as<ir::WmmaInfo>());
   const ir::Scalar scalar = wmma->dtype.scalar, exact = accumulator_scalar(scalar);
   if (operands.size() != shape.subgroup)
     return absl::InvalidArgumentError(
         absl::StrCat("reference: ", std::string(shape.name), " is of ", int{shape.subgroup}, " invocations"));
+  const ir::MatrixLayout layout = wmma->as<ir::WmmaInfo>().layout;
   Matrix a(shape.m, shape.k), b(shape.k, shape.n);
   for (std::uint32_t i = 0; i < shape.subgroup; ++i) {
-    HEARTH_RETURN_IF_ERROR(a.take(shape.a, i, operands[i].a));
-    HEARTH_RETURN_IF_ERROR(b.take(shape.b, i, operands[i].b));
+    const std::uint32_t own = owner(layout, shape.subgroup, i);
+    HEARTH_RETURN_IF_ERROR(a.take(shape.a, own, operands[i].a));
+    HEARTH_RETURN_IF_ERROR(b.take(shape.b, own, operands[i].b));
   }
   std::vector<Value> products(shape.subgroup);
   for (std::uint32_t i = 0; i < shape.subgroup; ++i) {
     for (std::uint32_t e = 0; e < shape.sum.elements; ++e) {
-      const MatrixStep place = shape.sum.at(i, e);
+      const MatrixStep place = shape.sum.at(owner(layout, shape.subgroup, i), e);
       Element sum = reduce_identity(ir::ReduceKind::Sum, scalar);
       for (std::size_t k = 0; k < shape.k; ++k) {
         HEARTH_ASSIGN_OR_RETURN(const Element left, a.at(place.row, k));
@@ -72,6 +79,30 @@ absl::StatusOr<std::vector<Value>> subgroup_products(ir::UOpRef wmma, const std:
     }
   }
   return products;
+}
+
+Value fragment_positions(const ir::MatrixAccess& access, std::int64_t position, std::int64_t invocation) {
+  const ir::MatrixShape shape = ir::shape_of(access.unit);
+  const Fragment& fragment = shape.fragment(access.operand);
+  const std::uint32_t own =
+      owner(access.unit.layout, shape.subgroup, static_cast<std::uint32_t>(invocation % shape.subgroup));
+  Value positions;
+  for (std::uint32_t e = 0; e < fragment.elements; ++e) {
+    const MatrixStep place = fragment.at(own, e);
+    positions.push_back(Element::of_int(position + std::int64_t{place.row} * access.row_stride +
+                                        std::int64_t{place.column} * access.column_stride));
+  }
+  return positions;
+}
+
+Value matrix_positions(const ir::MatrixAccess& access, std::int64_t position) {
+  Value all;
+  const std::int64_t subgroup = ir::shape_of(access.unit).subgroup;
+  for (std::int64_t i = 0; i < subgroup; ++i) {
+    const Value own = fragment_positions(access, position, i);
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
 }
 
 }  // namespace hearth::codegen::reference

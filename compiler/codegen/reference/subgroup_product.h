@@ -17,4 +17,11 @@ struct SubgroupOperands {
 // layout, or invocations that have the same element have it with different values.
 absl::StatusOr<std::vector<Value>> subgroup_products(ir::UOpRef wmma, const std::vector<SubgroupOperands>& operands);
 
+// Where a load or a store of a cooperative matrix, whose first element lies at `position`, has the elements of an
+// invocation. Which those are is nobody's business, so they are others than the ones that ir/matrix_layout.h would give it:
+// what takes one for its own without a barrier is a race.
+Value fragment_positions(const ir::MatrixAccess& access, std::int64_t position, std::int64_t invocation);
+// Of all elements: any invocation of the subgroup may load any of them.
+Value matrix_positions(const ir::MatrixAccess& access, std::int64_t position);
+
 }  // namespace hearth::codegen::reference

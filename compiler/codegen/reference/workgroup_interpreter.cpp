@@ -71,7 +71,7 @@ class Workgroup {
 
   // Subgroups are as many invocations as the unit's, one after the other.
   absl::Status multiply(UOpRef wmma) {
-    const std::size_t size = ir::shape_of(wmma->as<ir::WmmaInfo>().layout).subgroup;
+    const std::size_t size = ir::shape_of(wmma->as<ir::WmmaInfo>()).subgroup;
     if (machines_.size() % size != 0)
       return absl::InvalidArgumentError(absl::StrCat("reference: no workgroup of whole subgroups of ", size));
     for (std::size_t first = 0; first < machines_.size(); first += size) {

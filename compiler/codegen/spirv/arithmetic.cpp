@@ -46,6 +46,19 @@ spv::Id Arithmetic::from_memory(Scalar scalar, Id value) {
   return ir::is_bool(scalar) ? test(spv::OpINotEqual, value, m_.integer(8, 0)) : value;
 }
 
+void Arithmetic::find_fused(std::span<const UOpRef> body) {
+  const auto is_product = [](UOpRef x) {
+    return x->is(Op::Mul) && (x->dtype.scalar == Scalar::F32 || x->dtype.scalar == Scalar::F64) &&
+           !x->source(0)->is_const() && !x->source(1)->is_const();
+  };
+  for (UOpRef node : body) {
+    if (!node->is(Op::Add) && !node->is(Op::Sub) && !node->is(Op::AccUpdate)) continue;
+    for (UOpRef source : node->sources) {
+      if (is_product(source)) fused_.insert({node, source});
+    }
+  }
+}
+
 absl::StatusOr<spv::Id> Arithmetic::elementwise(UOpRef node, std::span<const Id> v) {
   const Scalar operand = node->source(node->is(Op::Where) ? 1 : 0)->dtype.scalar;
   switch (node->op) {
@@ -68,7 +81,12 @@ absl::StatusOr<spv::Id> Arithmetic::elementwise(UOpRef node, std::span<const Id>
     if (!result.ok()) return result;
     return round_narrow(operand, m_.f32(), *result);
   }
-  if (ir::is_float(operand)) return float_op(node, m_.value_type(operand), v);
+  if (ir::is_float(operand)) {
+    may_fuse_ = fused_.contains(node);
+    const absl::StatusOr<Id> result = float_op(node, m_.value_type(operand), v);
+    may_fuse_ = false;
+    return result;
+  }
   return ir::is_bool(operand) ? bool_op(node, v) : integer_op(node, v);
 }
 
@@ -258,7 +276,12 @@ spv::Id Arithmetic::combine(ir::ReduceKind kind, Scalar scalar, Id a, Id b) {
     return min_max(kind == ir::ReduceKind::Max, scalar, a, b);
   const bool is_sum = kind == ir::ReduceKind::Sum;
   if (ir::is_bool(scalar)) return test(is_sum ? spv::OpLogicalOr : spv::OpLogicalAnd, a, b);
-  if (ir::is_float(scalar)) return op(is_sum ? spv::OpFAdd : spv::OpFMul, m_.value_type(scalar), a, b);
+  if (ir::is_float(scalar)) {
+    may_fuse_ = is_sum;
+    const Id combined = op(is_sum ? spv::OpFAdd : spv::OpFMul, m_.value_type(scalar), a, b);
+    may_fuse_ = false;
+    return combined;
+  }
   return op(is_sum ? spv::OpIAdd : spv::OpIMul, m_.value_type(scalar), a, b);
 }
 
@@ -345,13 +368,9 @@ spv::Id Arithmetic::fma(Id type, Id a, Id b, Id c) {
     m_.need("exact fma of f64");
     return a;
   }
-  const auto exactly = [&](Id v) {  // no contraction
-    b_.addDecoration(v, spv::DecorationNoContraction);
-    return v;
-  };
-  const auto add = [&](Id x, Id y) { return exactly(op(spv::OpFAdd, f64, x, y)); };
-  const auto sub = [&](Id x, Id y) { return exactly(op(spv::OpFSub, f64, x, y)); };
-  const Id product = exactly(op(spv::OpFMul, f64, op(spv::OpFConvert, f64, a), op(spv::OpFConvert, f64, b)));
+  const auto add = [&](Id x, Id y) { return op(spv::OpFAdd, f64, x, y); };
+  const auto sub = [&](Id x, Id y) { return op(spv::OpFSub, f64, x, y); };
+  const Id product = op(spv::OpFMul, f64, op(spv::OpFConvert, f64, a), op(spv::OpFConvert, f64, b));
   const Id addend = op(spv::OpFConvert, f64, c);
   const Id sum = add(product, addend), part = sub(sum, product);
   const Id error = add(sub(product, sub(sum, part)), sub(addend, part));

@@ -9,6 +9,7 @@
 //   absl::StatusOr<spv::Id> sum = arithmetic.elementwise(node, operands);
 #pragma once
 #include <span>
+#include <unordered_set>
 
 #include "absl/status/statusor.h"
 #include "compiler/codegen/spirv/module.h"
@@ -21,6 +22,11 @@ class Arithmetic {
   using Id = spv::Id;
 
   explicit Arithmetic(Module& module);
+
+  // Of a kernel's body: sums of products of two values that are computed or loaded may be fused, which hardware does at
+  // once. Drivers take other sums and products that are not said to be exact apart, too ((x + c) - c for x, by Mesa from
+  // 25.1 on), and with them exponentials and logarithms.
+  void find_fused(std::span<const ir::UOpRef> body);
 
   absl::StatusOr<Id> elementwise(ir::UOpRef node, std::span<const Id> operands);
   // One step of a reduction.
@@ -60,7 +66,12 @@ class Arithmetic {
 
   // Instructions with operands of one type.
   Id op(spv::Op code, Id type, Id a) { return b_.createUnaryOp(code, type, a); }
-  Id op(spv::Op code, Id type, Id a, Id b) { return b_.createBinOp(code, type, a, b); }
+  Id op(spv::Op code, Id type, Id a, Id b) {
+    const Id result = b_.createBinOp(code, type, a, b);
+    const bool is_rounded = code == spv::OpFAdd || code == spv::OpFSub || code == spv::OpFMul;
+    if (is_rounded && !may_fuse_) b_.addDecoration(result, spv::DecorationNoContraction);
+    return result;
+  }
   Id test(spv::Op code, Id a, Id b) { return b_.createBinOp(code, m_.boolean(), a, b); }
   Id choose(Id condition, Id a, Id b) { return b_.createTriOp(spv::OpSelect, b_.getTypeId(a), condition, a, b); }
   Id library(int entry, Id type, Id a) { return b_.createBuiltinCall(type, library_, entry, {a}); }
@@ -70,7 +81,9 @@ class Arithmetic {
 
   Module& m_;
   spv::Builder& b_;
-  const Id library_;  // GLSL.std.450
+  const Id library_;                      // GLSL.std.450
+  std::unordered_set<ir::UOpRef> fused_;  // by find_fused
+  bool may_fuse_ = false;                 // what is emitted now
 };
 
 }  // namespace hearth::codegen::spirv

@@ -10,7 +10,7 @@
 namespace hearth::codegen::spirv {
 
 // INTERNAL with the validator's words when the module is not valid for Vulkan 1.3: a bug of the emitter, never the
-// user's. `symbol`: the kernel's, for the message.
+// user's. `symbol`: the kernel's, for the message. A SPIRV-Tools before 2023.4 judges no cooperative matrices.
 absl::Status check_module(std::span<const std::uint32_t> words, const std::string& symbol);
 
 // Its disassembly.

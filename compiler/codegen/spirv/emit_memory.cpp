@@ -27,9 +27,14 @@ bool Emitter::is_shared(UOpRef allocation) const {
 
 // What invocations stored in shared memory before, all see behind it.
 void Emitter::barrier() {
-  b_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup,
-                          static_cast<spv::MemorySemanticsMask>(spv::MemorySemanticsAcquireReleaseMask |
-                                                                spv::MemorySemanticsWorkgroupMemoryMask));
+  unsigned semantics = spv::MemorySemanticsAcquireReleaseMask | spv::MemorySemanticsWorkgroupMemoryMask;
+  if (m_.has_matrices()) semantics |= spv::MemorySemanticsMakeAvailableMask | spv::MemorySemanticsMakeVisibleMask;
+  b_.createControlBarrier(spv::ScopeWorkgroup, spv::ScopeWorkgroup, static_cast<spv::MemorySemanticsMask>(semantics));
+}
+
+// By Vulkan's memory model what others see has to be said.
+spv::MemoryAccessMask Emitter::access_mask(const Access& access) const {
+  return access.is_shared && m_.has_matrices() ? spv::MemoryAccessNonPrivatePointerMask : spv::MemoryAccessMaskNone;
 }
 
 absl::Status Emitter::declare_allocation(UOpRef node) {
@@ -89,7 +94,7 @@ absl::StatusOr<Emitter::Access> Emitter::access_of(UOpRef index) {
 }
 
 spv::Id Emitter::read(const Access& access) {
-  if (access.is_allocation) return b_.createLoad(access.pointer, spv::NoPrecision);
+  if (access.is_allocation) return b_.createLoad(access.pointer, spv::NoPrecision, access_mask(access));
   const auto bytes = static_cast<unsigned>(ir::byte_size(access.element));
   return arithmetic_.from_memory(access.element, b_.createLoad(access.pointer, spv::NoPrecision,
                                                                spv::MemoryAccessAlignedMask, spv::ScopeMax, bytes));
@@ -119,6 +124,7 @@ absl::Status Emitter::load(UOpRef node) {
 
 absl::Status Emitter::store(UOpRef node) {
   if (node->sources.size() != 2) return malformed(node, "ranges among the sources of a linear store");
+  if (std::holds_alternative<ir::MatrixAccess>(node->payload)) return store_matrix(node);
   HEARTH_ASSIGN_OR_RETURN(const Access access, access_of(node->source(0)));
   if (!in_grid_ && !access.is_allocation)
     return malformed(node, "a store outside of the grid, which every invocation would do");
@@ -126,7 +132,7 @@ absl::Status Emitter::store(UOpRef node) {
   if (node->source(1)->dtype.scalar != access.element) return malformed(node, "dtype differs from its param's");
   values_[node] = spv::NoResult;
   const auto write = [&] {
-    if (access.is_allocation) return b_.createStore(given, access.pointer);
+    if (access.is_allocation) return b_.createStore(given, access.pointer, access_mask(access));
     const auto bytes = static_cast<unsigned>(ir::byte_size(access.element));
     b_.createStore(arithmetic_.to_memory(access.element, given), access.pointer, spv::MemoryAccessAlignedMask,
                    spv::ScopeMax, bytes);

@@ -17,9 +17,13 @@ Emitter::Emitter(const passes::LinearKernel& kernel, const target::Target& targe
     : kernel_(kernel),
       workgroup_(passes::workgroup_of(kernel)),
       workgroup_size_(workgroup_ ? static_cast<std::uint32_t>(workgroup_->bounds.max + 1) : target.workgroup_size()),
-      m_(target),
+      subgroup_size_(static_cast<std::uint32_t>(target.subgroup_size())),
+      m_(target, std::ranges::any_of(kernel.body, [](UOpRef x) { return x->is(Op::Wmma); })),
       b_(m_.builder()),
-      arithmetic_(m_) {}
+      arithmetic_(m_) {
+  find_matrices();
+  arithmetic_.find_fused(kernel.body);
+}
 
 absl::Status Emitter::malformed(UOpRef node, const std::string& reason) const {
   return absl::InternalError(absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": ", reason));
@@ -69,12 +73,14 @@ void Emitter::prologue() {
   const Id push = b_.createVariable(spv::NoPrecision, spv::StorageClassPushConstant, push_type, "launch");
   entry_ = b_.addEntryPoint(spv::ExecutionModelGLCompute, function_, "main");
   entry_->addIdOperand(push);
+  const auto input = [&](Id type, spv::BuiltIn what, const char* name) {
+    const Id variable = b_.createVariable(spv::NoPrecision, spv::StorageClassInput, type, name);
+    b_.addDecoration(variable, spv::DecorationBuiltIn, what);
+    entry_->addIdOperand(variable);
+    return b_.createLoad(variable, spv::NoPrecision);
+  };
   const auto builtin = [&](spv::BuiltIn what, const char* name) {
-    const Id input = b_.createVariable(spv::NoPrecision, spv::StorageClassInput, u32x3, name);
-    b_.addDecoration(input, spv::DecorationBuiltIn, what);
-    entry_->addIdOperand(input);
-    const Id x = b_.createCompositeExtract(b_.createLoad(input, spv::NoPrecision), u32, 0);
-    return b_.createUnaryOp(spv::OpUConvert, u64, x);
+    return b_.createUnaryOp(spv::OpUConvert, u64, b_.createCompositeExtract(input(u32x3, what, name), u32, 0));
   };
   b_.addExecutionMode(function_, spv::ExecutionModeLocalSize, static_cast<int>(workgroup_size_), 1, 1);
   for (const int width : {32, 64}) {
@@ -96,7 +102,15 @@ void Emitter::prologue() {
   }
   const Id workgroups = builtin(spv::BuiltInNumWorkgroups, "workgroups");
   if (workgroup_) {
-    local_ = builtin(spv::BuiltInLocalInvocationId, "local");
+    if (m_.has_matrices()) {
+      // Neighbours of a subgroup are neighbours in the workgroup, whatever the driver numbers them by.
+      const Id subgroup = input(u32, spv::BuiltInSubgroupId, "subgroup"),
+               lane = input(u32, spv::BuiltInSubgroupLocalInvocationId, "lane");
+      const Id first = b_.createBinOp(spv::OpIMul, u32, subgroup, m_.integer(32, subgroup_size_));
+      local_ = b_.createUnaryOp(spv::OpUConvert, u64, b_.createBinOp(spv::OpIAdd, u32, first, lane));
+    } else {
+      local_ = builtin(spv::BuiltInLocalInvocationId, "local");
+    }
     first_unit_ = builtin(spv::BuiltInWorkgroupId, "workgroup");
     unit_step_ = workgroups;
   } else {
@@ -131,6 +145,9 @@ absl::StatusOr<spv::Id> Emitter::value(UOpRef node) {
 
 absl::Status Emitter::emit(UOpRef node) {
   if (values_.contains(node)) return malformed(node, "stands twice in the body");
+  if (is_matrix(node)) return emit_matrix(node);
+  const bool is_zero = node->is_const() || (node->is(Op::Broadcast) && node->source(0)->is_const());
+  if (node->dtype.lanes > 1 && is_zero && m_.has_matrices()) return absl::OkStatus();  // what sums begin with
   if (node->dtype.lanes > 1) {
     return absl::UnimplementedError(
         absl::StrCat("codegen: kernel ", kernel_.symbol, ": ", ir::describe(node), ": vectors have no code here"));
@@ -164,7 +181,7 @@ absl::Status Emitter::emit(UOpRef node) {
     case Op::Acc:
     case Op::AccUpdate:
     case Op::AccResult:
-      return accumulate(node);
+      return is_matrix(node->source(0)) ? accumulate_matrix(node) : accumulate(node);
     case Op::Load:
       return load(node);
     case Op::Store:

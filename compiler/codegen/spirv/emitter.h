@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -51,17 +52,26 @@ class Emitter {
   absl::Status load(ir::UOpRef node);
   absl::Status store(ir::UOpRef node);
   absl::Status compute(ir::UOpRef node);
+  // Of matrices that a subgroup multiplies (emit_matrix.cpp).
+  void find_matrices();
+  bool is_matrix(ir::UOpRef node) const { return matrices_.contains(node); }
+  absl::Status emit_matrix(ir::UOpRef node);
+  absl::Status accumulate_matrix(ir::UOpRef node);
+  absl::Status store_matrix(ir::UOpRef node);
+  absl::StatusOr<Id> product(ir::UOpRef wmma, Id sums);
+  Id zero_sums(const ir::WmmaInfo& unit);
 
   absl::StatusOr<Id> value(ir::UOpRef node);
   Id row_word(std::uint64_t place);  // of the launch's row
   Id read(const Access& access);
+  spv::MemoryAccessMask access_mask(const Access& access) const;
   Id variable(Id type, const std::string& name);
   bool has_grid() const;
   absl::Status malformed(ir::UOpRef node, const std::string& reason) const;
 
   const passes::LinearKernel& kernel_;
   const ir::UOpRef workgroup_;  // its Invocation range; null: units are invocations
-  const std::uint32_t workgroup_size_;
+  const std::uint32_t workgroup_size_, subgroup_size_;
   Module m_;
   spv::Builder& b_;
   Arithmetic arithmetic_;
@@ -73,6 +83,8 @@ class Emitter {
   std::unordered_map<std::uint32_t, std::pair<Id, Id>>
       allocated_memory_;  // by AllocationInfo::memory: variable, its type
   std::vector<Loop> loops_;
+  std::unordered_map<ir::UOpRef, ir::WmmaInfo> matrices_;  // values and accumulators that are matrices, and their unit
+  std::unordered_set<ir::UOpRef> only_summed_;             // products of accumulators' updates alone
   bool in_grid_ = false;
 };
 

@@ -14,6 +14,13 @@ namespace {
 constexpr unsigned kVersion = spv::Spv_1_5;
 constexpr unsigned kGenerator = 0;  // none registered
 
+// Where the builder keeps types, of which Debian 12's knows no cooperative matrices. Never an object: glslang is built
+// without the type information that one would need.
+struct BuilderParts : spv::Builder {
+  static auto whole() { return &BuilderParts::module; }
+  static auto globals() { return &BuilderParts::constantsTypesGlobals; }
+};
+
 std::uint64_t narrow_bits(Scalar scalar, double value) {
   switch (scalar) {
     case Scalar::F16:
@@ -29,14 +36,45 @@ std::uint64_t narrow_bits(Scalar scalar, double value) {
 
 }  // namespace
 
-Module::Module(const target::Target& target)
+Module::Module(const target::Target& target, bool has_matrices)
     : builder_(kVersion, kGenerator, &log_),
+      has_matrices_(has_matrices),
       device_(target.name()),
       features_(target.record().features().begin(), target.record().features().end()) {
   builder_.addCapability(spv::CapabilityShader);
   builder_.addCapability(spv::CapabilityInt64);
   builder_.addCapability(spv::CapabilityPhysicalStorageBufferAddresses);
-  builder_.setMemoryModel(spv::AddressingModelPhysicalStorageBuffer64, spv::MemoryModelGLSL450);
+  builder_.setMemoryModel(spv::AddressingModelPhysicalStorageBuffer64,
+                          has_matrices ? spv::MemoryModelVulkan : spv::MemoryModelGLSL450);
+  if (has_matrices) {
+    builder_.addExtension("SPV_KHR_cooperative_matrix");
+    builder_.addCapability(kCapabilityCooperativeMatrix);
+    builder_.addCapability(spv::CapabilityVulkanMemoryModel);
+    builder_.addCapability(spv::CapabilityGroupNonUniform);
+  }
+}
+
+spv::Id Module::matrix_type(const MatrixKind& kind) {
+  spv::Id& known = matrix_types_[kind];
+  if (known != spv::NoResult) return known;
+  const auto& [component, rows, columns, use] = kind;
+  auto type = std::make_unique<spv::Instruction>(builder_.getUniqueId(), spv::NoType, kOpTypeCooperativeMatrix);
+  type->addIdOperand(component);
+  for (const std::uint32_t number : {static_cast<std::uint32_t>(spv::ScopeSubgroup), rows, columns, use})
+    type->addIdOperand(builder_.makeUintConstant(number));
+  known = type->getResultId();
+  (builder_.*BuilderParts::whole()).mapInstruction(type.get());
+  (builder_.*BuilderParts::globals()).push_back(std::move(type));
+  return known;
+}
+
+spv::Id Module::matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand) {
+  need("cooperativeMatrix");
+  if (operand == ir::MatrixOperand::Sum) return matrix_type({f32(), unit.m, unit.n, 2});
+  if (need("shaderFloat16")) builder_.addCapability(spv::CapabilityFloat16);
+  const spv::Id f16 = builder_.makeFloatType(16);
+  return operand == ir::MatrixOperand::A ? matrix_type({f16, unit.m, unit.k, 0})
+                                         : matrix_type({f16, unit.k, unit.n, 1});
 }
 
 bool Module::need(std::string_view feature) {

@@ -11,9 +11,11 @@
 #include <glslang/SPIRV/SpvBuilder.h>
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,11 +24,20 @@
 
 namespace hearth::codegen::spirv {
 
+// Of SPV_KHR_cooperative_matrix.
+inline constexpr auto kOpTypeCooperativeMatrix = static_cast<spv::Op>(4456);
+inline constexpr auto kOpCooperativeMatrixLoad = static_cast<spv::Op>(4457);
+inline constexpr auto kOpCooperativeMatrixStore = static_cast<spv::Op>(4458);
+inline constexpr auto kOpCooperativeMatrixMulAdd = static_cast<spv::Op>(4459);
+inline constexpr auto kCapabilityCooperativeMatrix = static_cast<spv::Capability>(6022);
+
 class Module {
  public:
-  explicit Module(const target::Target& target);
+  // Modules that multiply cooperative matrices have Vulkan's memory model, as SPIR-V asks of them.
+  Module(const target::Target& target, bool has_matrices);
 
   spv::Builder& builder() { return builder_; }
+  bool has_matrices() const { return has_matrices_; }
 
   // Of a value in registers, and of an element in a buffer (bool: a byte).
   spv::Id value_type(ir::Scalar scalar);
@@ -34,6 +45,8 @@ class Module {
   spv::Id word(int bits);  // an unsigned integer
   spv::Id f32() { return builder_.makeFloatType(32); }
   spv::Id f64();
+  // Of a matrix of f16 (operands) or of f32 (sums) that a subgroup has.
+  spv::Id matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand);
   spv::Id boolean() { return builder_.makeBoolType(); }
   spv::Id pointer_to(spv::Id type) { return builder_.makePointer(spv::StorageClassPhysicalStorageBufferEXT, type); }
 
@@ -51,8 +64,13 @@ class Module {
   std::vector<std::uint32_t> words();  // finished
 
  private:
+  using MatrixKind = std::tuple<spv::Id, std::uint32_t, std::uint32_t, std::uint32_t>;  // component, rows, columns, use
+  spv::Id matrix_type(const MatrixKind& kind);
+
   spv::SpvBuildLogger log_;
   spv::Builder builder_;
+  const bool has_matrices_;
+  std::map<MatrixKind, spv::Id> matrix_types_;
   const std::string device_;
   const std::set<std::string> features_;
   ir::UOpRef node_ = nullptr;

@@ -1,6 +1,7 @@
 #include "compiler/passes/kernel/matrix_tiles.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "compiler/ir/rebuild.h"
 #include "compiler/passes/kernel/workgroup_reduction.h"
@@ -23,14 +24,14 @@ struct Place {
 
 class MatrixTiler {
  public:
-  MatrixTiler(ir::Graph& g, UOpRef kernel, ir::MatrixLayout layout)
-      : g_(g), kernel_(kernel), layout_(layout), shape_(ir::shape_of(layout)), axes_(g, kernel) {}
+  MatrixTiler(ir::Graph& g, UOpRef kernel, const target::Target& target)
+      : g_(g), kernel_(kernel), target_(target), shape_(ir::shape_of(unit())), axes_(g, kernel) {}
 
   absl::StatusOr<UOpRef> run(const Opt& opt) {
     std::optional<WorkgroupReduction> found = divided_reduction(axes_, kernel_, opt.axis, opt.amount, true);
     if (!found || !found->within || opt.amount % shape_.k != 0) return kernel_;
     const std::optional<schedule::Product> product = schedule::matrix_product(found->divided);
-    if (!product) return kernel_;
+    if (!product || !target_.multiplies_matrices(product->a->dtype.scalar)) return kernel_;
     lane_ = axes_.range(g_.index(shape_.subgroup), RangeKind::Invocation);
     found->tile.invocations *= shape_.subgroup;
     OperandCopies copies(axes_, found->tile);
@@ -44,7 +45,17 @@ class MatrixTiler {
     }
     // Each of the unit's products along the tile.
     UOpRef step = axes_.range(g_.index(opt.amount / shape_.k), RangeKind::Reduce);
+    const auto whole = [&](UOpRef load, const std::vector<UOpRef>& ranges, MatrixOperand operand) {
+      const OperandCopy copy = copies.add(load, ranges, OperandCopies::Order::DepthLast, found->within);
+      const bool is_a = operand == MatrixOperand::A;
+      Coordinates at;
+      for (UOpRef range : ranges) at[range] = range;
+      at[is_a ? rows_ : columns_] = g_.index(0);
+      at[found->within] = ir::fold_mul(g_, step, g_.index(shape_.k));
+      return matrix_load(copy, at, operand, is_a ? rows_ : found->within, is_a ? found->within : columns_);
+    };
     const auto fragment = [&](UOpRef load, const std::vector<UOpRef>& ranges, MatrixOperand operand) {
+      if (is_cooperative()) return whole(load, ranges, operand);
       const OperandCopy copy = copies.add(load, ranges, OperandCopies::Order::DepthLast);
       const bool is_a = operand == MatrixOperand::A;
       // Those along a row of the copy are loaded at once.
@@ -65,16 +76,65 @@ class MatrixTiler {
     };
     UOpRef left = fragment(a, *of_a, MatrixOperand::A), right = fragment(b, *of_b, MatrixOperand::B);
     const ir::DType sums = found->reduce->dtype.with_lanes(shape_.sum.elements);
-    const ir::WmmaInfo info{shape_.m, shape_.n, shape_.k, 1, layout_};
     std::vector<UOpRef> sources(found->divided->sources.begin(), found->divided->sources.end());
-    sources[0] = g_.make(Op::Wmma, sums, {left, right}, info);
+    sources[0] = g_.make(Op::Wmma, sums, {left, right}, unit());
     std::ranges::replace(sources, found->within, step);
     std::vector<UOpRef> stores = copies.stores();
-    add_results(g_.make(Op::Reduce, sums, sources, found->reduce->payload), found->reduce, stores);
+    UOpRef result = g_.make(Op::Reduce, sums, sources, found->reduce->payload);
+    if (is_cooperative()) {
+      add_results(stored_whole(result, copies, found->tile, stores), found->reduce, stores);
+    } else {
+      add_results(
+          [&](std::uint32_t e) { return g_.make(Op::Extract, found->reduce->dtype, {result}, ir::LaneInfo{e}); },
+          found->reduce, stores);
+    }
     return rules::simplify(g_, g_.make(Op::Sink, kernel_->dtype, stores, kernel_->payload));
   }
 
  private:
+  const ir::WmmaInfo& unit() const { return target_.matrix_unit(); }
+  bool is_cooperative() const { return unit().layout == ir::MatrixLayout::Cooperative; }
+
+  UOpRef index_of(const OperandCopy& copy, const Coordinates& at) {
+    return g_.make(Op::Index, ir::Scalar::Void, {copy.memory, copy.position(g_, at), g_.boolean(true)});
+  }
+  ir::MatrixAccess access_of(const OperandCopy& copy, MatrixOperand operand, UOpRef rows, UOpRef columns) const {
+    return {unit(), operand, static_cast<std::uint32_t>(copy.stride(rows)),
+            static_cast<std::uint32_t>(copy.stride(columns))};
+  }
+  UOpRef matrix_load(const OperandCopy& copy, const Coordinates& at, MatrixOperand operand, UOpRef rows,
+                     UOpRef columns) {
+    return g_.make(Op::Load, copy.dtype.with_lanes(shape_.fragment(operand).elements), {index_of(copy, at)},
+                   access_of(copy, operand, rows, columns));
+  }
+
+  // Adds a store of the subgroup's sums to shared memory; an invocation's elements of them from there.
+  std::function<UOpRef(std::uint32_t)> stored_whole(UOpRef sums, OperandCopies& copies, const OperandCopies::Tile& tile,
+                                                    std::vector<UOpRef>& stores) {
+    std::vector<UOpRef> ranges;
+    Coordinates at;
+    for (UOpRef range : tile.within) {
+      if (ir::is_range(range, RangeKind::Reduce) || range == rows_ || range == columns_) continue;
+      ranges.push_back(range);
+      at[range] = range;
+    }
+    std::vector<UOpRef> around = tile.loops;
+    around.insert(around.end(), ranges.begin(), ranges.end());
+    ranges.push_back(rows_), ranges.push_back(columns_);
+    const OperandCopy room = copies.room_for(sums->dtype.with_lanes(1), ranges, ir::padded_row(shape_.n));
+    at[rows_] = at[columns_] = g_.index(0);
+    std::vector<UOpRef> store = {index_of(room, at), sums};
+    store.insert(store.end(), around.begin(), around.end());
+    store.push_back(lane_);
+    stores.push_back(g_.make(Op::Store, ir::Scalar::Void, store, access_of(room, MatrixOperand::Sum, rows_, columns_)));
+    return [this, room, at](std::uint32_t e) {
+      Coordinates own = at;
+      const Place place = place_of(MatrixOperand::Sum, e);
+      own[rows_] = place.row, own[columns_] = place.column;
+      return room.load(g_, own);
+    };
+  }
+
   // The unit's own, which was unrolled first.
   static UOpRef matrix_range(const std::vector<UOpRef>& ranges) {
     UOpRef found = nullptr;
@@ -132,13 +192,12 @@ class MatrixTiler {
             ir::fold_add(g_, of_invocation(fragment, &ir::MatrixStep::column), g_.index(own.column))};
   }
 
-  // A store for each result that an invocation has of a matrix.
-  void add_results(UOpRef sums, UOpRef reduce, std::vector<UOpRef>& stores) {
+  // A store for each result that an invocation has of a matrix: `sum` of its number there.
+  void add_results(const std::function<UOpRef(std::uint32_t)>& sum, UOpRef reduce, std::vector<UOpRef>& stores) {
     UOpRef store = kernel_->source(0);
     for (std::uint32_t e = 0; e < shape_.sum.elements; ++e) {
       const Place place = place_of(MatrixOperand::Sum, e);
-      UOpRef sum = g_.make(Op::Extract, reduce->dtype, {sums}, ir::LaneInfo{e});
-      const std::pair<UOpRef, UOpRef> map[] = {{reduce, sum}, {rows_, place.row}, {columns_, place.column}};
+      const std::pair<UOpRef, UOpRef> map[] = {{reduce, sum(e)}, {rows_, place.row}, {columns_, place.column}};
       std::vector<UOpRef> sources = {substitute(g_, store->source(0), map), substitute(g_, store->source(1), map)};
       for (std::size_t i = 2; i < store->sources.size(); ++i) {
         if (store->source(i) != rows_ && store->source(i) != columns_) sources.push_back(store->source(i));
@@ -150,8 +209,8 @@ class MatrixTiler {
 
   ir::Graph& g_;
   UOpRef kernel_;
-  const ir::MatrixLayout layout_;
-  const ir::MatrixShape& shape_;
+  const target::Target& target_;
+  const ir::MatrixShape shape_;
   FreshAxes axes_;
   UOpRef lane_ = nullptr, rows_ = nullptr, columns_ = nullptr;
 };
@@ -161,9 +220,9 @@ class MatrixTiler {
 absl::StatusOr<UOpRef> matrix_tiles(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts,
                                     const target::Target& target) {
   const auto opt = std::ranges::find(opts, Opt::Kind::Matrix, &Opt::kind);
-  if (opt == opts.end() || contains_op(kernel, Op::Allocate) || target.matrix_layout() == ir::MatrixLayout::Whole)
+  if (opt == opts.end() || contains_op(kernel, Op::Allocate) || target.matrix_unit().layout == ir::MatrixLayout::Whole)
     return kernel;
-  return MatrixTiler(graph, kernel, target.matrix_layout()).run(*opt);
+  return MatrixTiler(graph, kernel, target).run(*opt);
 }
 
 }  // namespace hearth::passes

@@ -39,6 +39,10 @@ std::int64_t elements_of(const std::vector<UOpRef>& ranges) {
   return elements;
 }
 
+std::int64_t OperandCopy::stride(UOpRef range) const {
+  return strides[static_cast<std::size_t>(std::ranges::find(ranges, range) - ranges.begin())];
+}
+
 UOpRef OperandCopy::position(ir::Graph& g, const Coordinates& at) const {
   UOpRef position = g.index(0);
   for (std::size_t i = ranges.size(); i-- > 0;)
@@ -64,7 +68,23 @@ std::optional<std::vector<UOpRef>> OperandCopies::ranges_of(UOpRef load) const {
   return ranges;
 }
 
-OperandCopy OperandCopies::add(UOpRef load, const std::vector<UOpRef>& ranges, Order order) {
+UOpRef OperandCopies::allocate(ir::DType dtype, const std::vector<UOpRef>& around, std::int64_t elements) {
+  const std::uint32_t id = next_allocation_++;
+  return g_.make(Op::Allocate, dtype, around, ir::AllocationInfo{id, elements, id});
+}
+
+OperandCopy OperandCopies::room_for(ir::DType dtype, const std::vector<UOpRef>& ranges, std::int64_t pitch) {
+  OperandCopy room{.dtype = dtype, .ranges = ranges, .strides = std::vector<std::int64_t>(ranges.size(), 1)};
+  std::int64_t stride = pitch;
+  for (std::size_t i = ranges.size() - 1; i-- > 0;) {
+    room.strides[i] = stride;
+    stride *= length_of(ranges[i]);
+  }
+  room.memory = allocate(dtype, tile_.loops, stride);
+  return room;
+}
+
+OperandCopy OperandCopies::add(UOpRef load, const std::vector<UOpRef>& ranges, Order order, UOpRef last) {
   const std::vector<UOpRef> in_memory = by_stride(ranges, load->source(0)->source(1));
   OperandCopy copy;
   copy.dtype = load->dtype;
@@ -72,6 +92,7 @@ OperandCopy OperandCopies::add(UOpRef load, const std::vector<UOpRef>& ranges, O
   copy.ranges = in_memory;
   const bool depth_first = order == Order::DepthFirst;
   const auto row = std::ranges::stable_partition(copy.ranges, [&](UOpRef r) { return is_depth(r) == depth_first; });
+  if (last) std::ranges::stable_partition(copy.ranges, [&](UOpRef r) { return r != last; });
   const std::int64_t in_row = elements_of({row.begin(), row.end()}), rows = elements_of(ranges) / in_row;
   // Where rows are written across, or read so, one begins in another bank than the next.
   const std::int64_t wide = std::max<std::int64_t>(1, kRowBytes / byte_size(copy.dtype));
@@ -86,8 +107,7 @@ OperandCopy OperandCopies::add(UOpRef load, const std::vector<UOpRef>& ranges, O
   }
   std::vector<UOpRef> around = tile_.loops;
   around.insert(around.end(), tile_.tiles.begin(), tile_.tiles.end());
-  const std::uint32_t id = next_allocation_++;
-  copy.memory = g_.make(Op::Allocate, copy.dtype, around, ir::AllocationInfo{id, rows * pitch, id});
+  copy.memory = allocate(copy.dtype, around, rows * pitch);
   fill(copy, load, in_memory);
   return copy;
 }

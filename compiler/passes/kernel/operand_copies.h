@@ -23,6 +23,7 @@ struct OperandCopy {
   std::vector<ir::UOpRef> ranges;     // outermost first
   std::vector<std::int64_t> strides;  // of each, in elements
 
+  std::int64_t stride(ir::UOpRef range) const;
   ir::UOpRef position(ir::Graph& graph, const Coordinates& at) const;
   ir::UOpRef load(ir::Graph& graph, const Coordinates& at, std::uint16_t neighbours = 1) const;
 };
@@ -42,11 +43,15 @@ class OperandCopies {
 
   // Those within the tile that move `load`; nothing where it has others of their kind, or an alternative.
   std::optional<std::vector<ir::UOpRef>> ranges_of(ir::UOpRef load) const;
-  OperandCopy add(ir::UOpRef load, const std::vector<ir::UOpRef>& ranges, Order order);
+  // `last`, of one of the ranges: the one along which a row's neighbours lie; null: as in memory.
+  OperandCopy add(ir::UOpRef load, const std::vector<ir::UOpRef>& ranges, Order order, ir::UOpRef last = nullptr);
+  // Memory for results of the workgroup, which nothing fills; rows, along the last range, are `pitch` elements apart.
+  OperandCopy room_for(ir::DType dtype, const std::vector<ir::UOpRef>& ranges, std::int64_t pitch);
   // That make the copies, in front of what reads them.
   const std::vector<ir::UOpRef>& stores() const { return stores_; }
 
  private:
+  ir::UOpRef allocate(ir::DType dtype, const std::vector<ir::UOpRef>& around, std::int64_t elements);
   void fill(const OperandCopy& copy, ir::UOpRef load, const std::vector<ir::UOpRef>& in_memory);
 
   ir::Graph& g_;

@@ -29,6 +29,15 @@ absl::Status check_gpu_target(const v1::Target& target, const DeviceInfo& info) 
     return refuse("workgroups of ", target.gpu().workgroup_size(), " invocations, and ", info.name, " has at most ",
                   own.gpu().max_workgroup_invocations());
   }
+  if (const auto& wanted = target.gpu(); wanted.has_cooperative_matrix()) {
+    const v1::CooperativeMatrix &matrix = wanted.cooperative_matrix(), &ours = own.gpu().cooperative_matrix();
+    const bool is_same = matrix.m() == ours.m() && matrix.n() == ours.n() && matrix.k() == ours.k();
+    if (!is_same || wanted.subgroup_size() != own.gpu().subgroup_size()) {
+      return refuse("subgroups of ", wanted.subgroup_size(), " invocations that multiply matrices of ", matrix.m(),
+                    " x ", matrix.n(), " x ", matrix.k(), ", and ", info.name, " has subgroups of ",
+                    own.gpu().subgroup_size(), " for ", ours.m(), " x ", ours.n(), " x ", ours.k());
+    }
+  }
   const std::uint64_t rounds = own.gpu().max_loop_rounds();
   if (rounds > 0 && (target.gpu().max_loop_rounds() == 0 || target.gpu().max_loop_rounds() > rounds)) {
     return refuse("loops of any number of rounds, and ", info.name, " ends those of an invocation after ", rounds);

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "runtime/hal/vulkan/cache_file.h"
+#include "runtime/hal/vulkan/cooperative_matrix.h"
 
 namespace hearth::runtime {
 namespace {
@@ -50,9 +51,17 @@ absl::StatusOr<VulkanPipeline> PipelineCache::make_pipeline(std::string_view mod
                                                       .pPipelineCreationFeedback = &feedback,
                                                       .pipelineStageCreationFeedbackCount = 1,
                                                       .pPipelineStageCreationFeedbacks = &stage};
+  const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = context_->info().target.gpu().subgroup_size()};
+  const bool has_matrices = has_cooperative_matrices(words);
+  const VkPipelineShaderStageCreateFlags full =
+      has_matrices ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0;
   const VkComputePipelineCreateInfo compute = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                                .pNext = &asked,
                                                .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                         .pNext = has_matrices ? &subgroups : nullptr,
+                                                         .flags = full,
                                                          .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                          .module = shader,
                                                          .pName = "main"},

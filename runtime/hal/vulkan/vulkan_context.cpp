@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "runtime/hal/vulkan/cooperative_matrix.h"
 
 namespace hearth::runtime {
 namespace {
@@ -77,14 +78,21 @@ absl::Status VulkanContext::make_device(VkPhysicalDevice physical, const EntryPo
   HEARTH_RETURN_IF_ERROR(find_queue(physical));
   vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
   const v1::Target& target = info_.target;
+  const bool has_matrix = target.gpu().has_cooperative_matrix();
+  CooperativeMatrixFeatures matrix = {.cooperative_matrix = VK_TRUE};
   VkPhysicalDeviceVulkan13Features v13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                          .pNext = has_matrix ? &matrix : nullptr,
+                                          .subgroupSizeControl = flag(has_matrix),
+                                          .computeFullSubgroups = flag(has_matrix),
                                           .synchronization2 = VK_TRUE};
   VkPhysicalDeviceVulkan12Features v12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                           .pNext = &v13,
                                           .storageBuffer8BitAccess = flag(has(target, "storageBuffer8BitAccess")),
+                                          .shaderFloat16 = flag(has_matrix),
                                           .shaderInt8 = flag(has(target, "shaderInt8")),
                                           .timelineSemaphore = VK_TRUE,
-                                          .bufferDeviceAddress = VK_TRUE};
+                                          .bufferDeviceAddress = VK_TRUE,
+                                          .vulkanMemoryModel = flag(has_matrix)};
   VkPhysicalDeviceVulkan11Features v11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                                           .pNext = &v12,
                                           .storageBuffer16BitAccess = flag(has(target, "storageBuffer16BitAccess"))};
@@ -100,7 +108,9 @@ absl::Status VulkanContext::make_device(VkPhysicalDevice physical, const EntryPo
   const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features,
                                      .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue};
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = has_matrix ? 1U : 0U,
+                                     .ppEnabledExtensionNames = &kCooperativeMatrixExtension};
   if (absl::Status made = check(vkCreateDevice(physical, &create, nullptr, &device_), "vkCreateDevice"); !made.ok())
     return made;
   volkLoadDeviceTable(&table_, device_);

@@ -1,11 +1,12 @@
 #include "runtime/hal/vulkan/vulkan_devices.h"
-#include "runtime/hal/vulkan/software_device.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/kernel_abi.h"
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "runtime/hal/vulkan/cooperative_matrix.h"
 #include "runtime/hal/vulkan/software_device.h"
 #include "runtime/hal/vulkan/vulkan_instance.h"
 
@@ -29,8 +30,9 @@ struct Facts {
                                             .pNext = &properties11};
   VkPhysicalDeviceMemoryProperties memory = {};
   bool has_compute_queue = false;
+  std::optional<v1::CooperativeMatrix> matrix;  // that kernels may multiply
 
-  explicit Facts(VkPhysicalDevice device) {
+  Facts(VkInstance instance, VkPhysicalDevice device) {
     vkGetPhysicalDeviceProperties(device, &properties.properties);
     if (!is_new_enough()) return;  // and has no place for the others
     vkGetPhysicalDeviceProperties2(device, &properties);
@@ -42,12 +44,22 @@ struct Facts {
     vkGetPhysicalDeviceQueueFamilyProperties(device, &count, families.data());
     has_compute_queue = std::ranges::any_of(
         families, [](const VkQueueFamilyProperties& f) { return (f.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0; });
+    if (fixes_subgroups() && features12.shaderFloat16 == VK_TRUE && features12.vulkanMemoryModel == VK_TRUE &&
+        features.features.shaderInt16 == VK_TRUE)
+      matrix = cooperative_matrix_of(instance, device, properties11.subgroupSize);
   }
   Facts(const Facts&) = delete;
   Facts& operator=(const Facts&) = delete;
 
   const VkPhysicalDeviceProperties& basic() const { return properties.properties; }
   bool is_new_enough() const { return basic().apiVersion >= VK_API_VERSION_1_3; }
+  // Whether a kernel may ask for full subgroups of the size that the record has.
+  bool fixes_subgroups() const {
+    return features13.subgroupSizeControl == VK_TRUE && features13.computeFullSubgroups == VK_TRUE &&
+           (properties13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+           properties13.minSubgroupSize <= properties11.subgroupSize &&
+           properties11.subgroupSize <= properties13.maxSubgroupSize;
+  }
 };
 
 std::string version_text(std::uint32_t version) {
@@ -93,10 +105,13 @@ std::string arch_of(VkDriverId driver) {
 // Sorted by name, as records have them.
 void add_features(const Facts& facts, v1::Target& target) {
   const VkPhysicalDeviceVulkan12Properties& floats = facts.properties12;
+  const VkBool32 has_matrix = facts.matrix ? VK_TRUE : VK_FALSE;  // and what kernels with them need
   const std::pair<const char*, VkBool32> all[] = {
       {"bufferDeviceAddress", facts.features12.bufferDeviceAddress},
+      {"cooperativeMatrix", has_matrix},
       {"shaderDenormPreserveFloat32", floats.shaderDenormPreserveFloat32},
       {"shaderDenormPreserveFloat64", floats.shaderDenormPreserveFloat64},
+      {"shaderFloat16", has_matrix},
       {"shaderFloat64", facts.features.features.shaderFloat64},
       {"shaderInt16", facts.features.features.shaderInt16},
       {"shaderInt64", facts.features.features.shaderInt64},
@@ -107,6 +122,7 @@ void add_features(const Facts& facts, v1::Target& target) {
       {"shaderSignedZeroInfNanPreserveFloat64", floats.shaderSignedZeroInfNanPreserveFloat64},
       {"storageBuffer16BitAccess", facts.features11.storageBuffer16BitAccess},
       {"storageBuffer8BitAccess", facts.features12.storageBuffer8BitAccess},
+      {"vulkanMemoryModel", has_matrix},
   };
   for (const auto& [name, has] : all) {
     if (has == VK_TRUE) target.add_features(name);
@@ -132,6 +148,7 @@ v1::Target target_of(const Facts& facts) {
   gpu.set_workgroup_size(std::min(gpu.max_workgroup_invocations(),
                                   std::max(kMinInvocations, kSubgroups * facts.properties11.subgroupSize)));
   gpu.set_shared_bytes(limits.maxComputeSharedMemorySize);
+  if (facts.matrix) *gpu.mutable_cooperative_matrix() = *facts.matrix;
   // Mesa's llvmpipe ends all loops of an invocation together after so many rounds, without an error
   // (LP_MAX_TGSI_LOOP_ITERATIONS; vulkan_test measures it). Drivers of GPUs end what runs for seconds: half of the
   // shortest such time, the 5 s of Intel's xe (amdgpu: 10 s).
@@ -155,8 +172,8 @@ std::string why_unusable(const Facts& facts) {
   return "";
 }
 
-VulkanDeviceInfo info_of(std::uint32_t index, VkPhysicalDevice device) {
-  const Facts facts(device);
+VulkanDeviceInfo info_of(VkInstance instance, std::uint32_t index, VkPhysicalDevice device) {
+  const Facts facts(instance, device);
   VulkanDeviceInfo info;
   info.index = index;
   info.device = str_cat("vulkan:", index);
@@ -195,7 +212,7 @@ absl::StatusOr<std::vector<VulkanDeviceInfo>> vulkan_devices() {
     return absl::UnavailableError(str_cat("Vulkan: vkEnumeratePhysicalDevices: ", to_string(listed)));
   devices.resize(count);
   std::vector<VulkanDeviceInfo> infos;
-  for (std::uint32_t i = 0; i < count; ++i) infos.push_back(info_of(i, devices[i]));
+  for (std::uint32_t i = 0; i < count; ++i) infos.push_back(info_of(instance, i, devices[i]));
   return infos;
 }
 

@@ -69,6 +69,10 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
       return "";
     }
     executions = {{Execution::Ast, "ast"}, {Execution::Linear, "linear"}, {Execution::Gpu, "gpu"}};
+    if (target_.gpu().has_cooperative_matrix() && !(*VulkanRunner::get())->matrices().has_cooperative_matrix()) {
+      test::skip_part("the device multiplies no cooperative matrices: interpreters alone");
+      executions.pop_back();
+    }
   }
   // Interpreters of large graphs take minutes, and find in them what they find in small ones.
   if (work(feed) > kMostInterpretedOps) executions.erase(executions.begin(), executions.end() - 1);

@@ -114,10 +114,27 @@ v1::Target shared_tile_target(std::uint32_t subgroup) {
   return target;
 }
 
-v1::Target matrix_target() {
+// lavapipe's record with the matrices of the device at hand, or with those of its later releases.
+static v1::Target cooperative_target() {
   v1::Target target = gpu_target();
+  v1::GpuLimits& gpu = *target.mutable_gpu();
+  const absl::StatusOr<VulkanRunner*> runner = VulkanRunner::get();
+  if (runner.ok() && (*runner)->matrices().has_cooperative_matrix()) {
+    gpu.MergeFrom((*runner)->matrices());
+  } else {
+    v1::CooperativeMatrix& matrix = *gpu.mutable_cooperative_matrix();
+    matrix.set_m(8), matrix.set_n(8), matrix.set_k(8);
+  }
+  for (const char* feature : {"cooperativeMatrix", "shaderFloat16", "vulkanMemoryModel"}) target.add_features(feature);
+  std::sort(target.mutable_features()->begin(), target.mutable_features()->end());
+  return target;
+}
+
+v1::Target matrix_target() {
+  v1::Target target = on_vulkan() ? cooperative_target() : gpu_target();
   target.mutable_gpu()->set_wanted_invocations(1);
   target.mutable_gpu()->set_load_cost(1);
+  target.mutable_gpu()->clear_shared_load_cost();
   return target;
 }
 

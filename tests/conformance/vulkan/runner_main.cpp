@@ -11,6 +11,7 @@
 
 int main() {
   using namespace hearth::conformance;
+  namespace v1 = hearth::v1;
   const int out = ::dup(1);  // drivers may print to standard output
   ::dup2(2, 1);
   std::unique_ptr<VulkanDevice> device;
@@ -19,6 +20,11 @@ int main() {
     device = std::make_unique<VulkanDevice>();
     hello.number(1);
     hello.text(device->name());
+    const v1::GpuLimits& matrices = device->matrices();
+    hello.number(matrices.subgroup_size());
+    for (const std::uint32_t size :
+         {matrices.cooperative_matrix().m(), matrices.cooperative_matrix().n(), matrices.cooperative_matrix().k()})
+      hello.number(size);
   } catch (const std::exception& error) {
     hello.number(0);
     hello.text(error.what());

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "runtime/hal/vulkan/cooperative_matrix.h"
+
 namespace hearth::conformance {
 namespace {
 
@@ -102,6 +104,14 @@ void VulkanDevice::make_device() {
   if (!v12.bufferDeviceAddress || !has.features.shaderInt64)
     throw std::runtime_error(name_ + " has no bufferDeviceAddress or shaderInt64");
   has.features.robustBufferAccess = VK_FALSE;
+  VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceProperties2 more = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
+  vkGetPhysicalDeviceProperties2(physical_, &more);
+  matrices_.set_subgroup_size(subgroup.subgroupSize);
+  const auto matrix = runtime::cooperative_matrix_of(instance_, physical_, subgroup.subgroupSize);
+  if (matrix) *matrices_.mutable_cooperative_matrix() = *matrix;
+  runtime::CooperativeMatrixFeatures matrix_features = {.cooperative_matrix = VK_TRUE};
+  if (matrix) v13.pNext = &matrix_features;
 
   std::uint32_t families = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(physical_, &families, nullptr);
@@ -117,7 +127,9 @@ void VulkanDevice::make_device() {
   const VkDeviceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &has,
                                      .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue};
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = matrix ? 1U : 0U,
+                                     .ppEnabledExtensionNames = &runtime::kCooperativeMatrixExtension};
   check(vkCreateDevice(physical_, &create, nullptr, &device_), "vkCreateDevice");
   volkLoadDevice(device_);
   vkGetDeviceQueue(device_, family_, 0, &queue_);
@@ -188,8 +200,16 @@ VkPipeline VulkanDevice::pipeline(std::string_view words) {
                                            .pCode = reinterpret_cast<const std::uint32_t*>(aligned.data())};
   VkShaderModule module = VK_NULL_HANDLE;
   check(vkCreateShaderModule(device_, &create, nullptr, &module), "vkCreateShaderModule");
+  const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroups = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
+      .requiredSubgroupSize = matrices_.subgroup_size()};
+  const bool has_matrices = runtime::has_cooperative_matrices({create.pCode, aligned.size() / sizeof(std::uint32_t)});
+  const VkPipelineShaderStageCreateFlags full =
+      has_matrices ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0;
   const VkComputePipelineCreateInfo compute = {.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
                                                .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                                                         .pNext = has_matrices ? &subgroups : nullptr,
+                                                         .flags = full,
                                                          .stage = VK_SHADER_STAGE_COMPUTE_BIT,
                                                          .module = module,
                                                          .pName = "main"},

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hearth/v1/artifact.pb.h"
 #include "tests/conformance/vulkan/runner_wire.h"
 
 namespace hearth::conformance {
@@ -21,6 +22,8 @@ class VulkanDevice {
   VulkanDevice(const VulkanDevice&) = delete;
 
   const std::string& name() const { return name_; }
+  // Its subgroup, and the matrices that one multiplies, if any.
+  const v1::GpuLimits& matrices() const { return matrices_; }
   // A request of VulkanRunner; appends the blocks' bytes to `reply`.
   void run(WireReader& request, WireWriter& reply);
 
@@ -52,6 +55,7 @@ class VulkanDevice {
   Memory memory_;
   std::map<std::string, VkPipeline, std::less<>> pipelines_;  // by their modules' words
   std::string name_, messages_;
+  v1::GpuLimits matrices_;
 };
 
 }  // namespace hearth::conformance

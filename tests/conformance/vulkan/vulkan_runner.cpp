@@ -71,7 +71,14 @@ absl::Status VulkanRunner::start() {
   }
   const bool has_device = hello.number() == 1;
   device_ = std::string(hello.text());
-  if (has_device) return absl::OkStatus();
+  if (has_device) {
+    matrices_.set_subgroup_size(static_cast<std::uint32_t>(hello.number()));
+    const auto size = [&] { return static_cast<std::uint32_t>(hello.number()); };
+    v1::CooperativeMatrix matrix;
+    matrix.set_m(size()), matrix.set_n(size()), matrix.set_k(size());
+    if (matrix.m() > 0) *matrices_.mutable_cooperative_matrix() = matrix;
+    return absl::OkStatus();
+  }
   stop();
   return absl::NotFoundError(device_);
 }

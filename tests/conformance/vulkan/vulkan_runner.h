@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "hearth/v1/artifact.pb.h"
 
 namespace hearth::conformance {
 
@@ -37,6 +38,8 @@ class VulkanRunner {
   // child's end said; or when a kernel wrote outside of the blocks.
   absl::Status run(std::span<const Block> blocks, std::span<const Launch> launches);
   const std::string& device() const { return device_; }
+  // Its subgroup, and the matrices that one multiplies, if any.
+  const v1::GpuLimits& matrices() const { return matrices_; }
 
   ~VulkanRunner();
   VulkanRunner(const VulkanRunner&) = delete;
@@ -49,6 +52,7 @@ class VulkanRunner {
   pid_t child_ = -1;
   int to_ = -1, from_ = -1;
   std::string device_;
+  v1::GpuLimits matrices_;
 };
 
 }  // namespace hearth::conformance

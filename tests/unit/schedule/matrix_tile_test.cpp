@@ -1,16 +1,33 @@
 // Products by matrix units of GPUs: what the layouts say is what they compute.
 #include "compiler/passes/kernel/matrix_tiles.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
 
 #include "compiler/ir/matrix_layout.h"
 #include "compiler/schedule/opts_proto.h"
+#include "compiler/target/target.h"
 #include "tests/unit/schedule/product.h"
 
 namespace hearth {
 namespace {
+
+// Vulkan's, as drivers report them: lavapipe's, Intel's, NVIDIA's and AMD's.
+constexpr std::array<std::uint8_t, 4> kCooperative[] = {
+    {8, 8, 8, 8}, {8, 16, 16, 32}, {16, 16, 16, 32}, {16, 16, 16, 64}};
+
+v1::Target cooperative_target(const std::array<std::uint8_t, 4>& sizes) {
+  v1::Target target;
+  target.set_device("vulkan");
+  v1::GpuLimits& gpu = *target.mutable_gpu();
+  gpu.mutable_cooperative_matrix()->set_m(sizes[0]);
+  gpu.mutable_cooperative_matrix()->set_n(sizes[1]);
+  gpu.mutable_cooperative_matrix()->set_k(sizes[2]);
+  gpu.set_subgroup_size(sizes[3]);
+  return target;
+}
 
 v1::Target target_with(ir::MatrixLayout layout) {
   const auto of = [](const char* device, const char* arch, std::uint32_t subgroup) {
@@ -49,8 +66,10 @@ std::vector<Opt> opts_of(const Block& block, const ir::MatrixShape& unit) {
 }  // namespace
 
 TEST_CASE("the invocations of a subgroup have each element of a unit's matrices, and each of its results once") {
-  for (const ir::MatrixLayout layout : ir::kMatrixLayouts) {
-    const ir::MatrixShape& shape = ir::shape_of(layout);
+  std::vector<ir::MatrixShape> shapes;
+  for (const ir::MatrixLayout layout : ir::kMatrixLayouts) shapes.push_back(ir::shape_of(layout));
+  for (const auto& [m, n, k, subgroup] : kCooperative) shapes.push_back(ir::cooperative_shape(m, n, k, subgroup));
+  for (const ir::MatrixShape& shape : shapes) {
     INFO(std::string(shape.name));
     const auto places = [&](const ir::Fragment& fragment, int rows, int columns) {
       std::multiset<std::pair<int, int>> all;
@@ -132,6 +151,33 @@ TEST_CASE("a product by a matrix unit is the product, whatever the unit, its ope
       CHECK(by_unit);
     }
   }
+}
+
+TEST_CASE("a product by cooperative matrices, which are loaded and stored whole, is the product") {
+  std::mt19937 random(5);
+  const Block blocks[] = {{1, 1, 1, 1, 1}, {1, 2, 2, 1, 2}, {2, 1, 1, 2, 1}};
+  const Product products[] = {{16, 16, 16, false, false}, {21, 19, 35, true, false}, {3, 40, 17, false, true}};
+  for (const auto& sizes : kCooperative) {
+    const v1::Target target = cooperative_target(sizes);
+    const ir::MatrixShape unit = ir::shape_of(target::Target(target).matrix_unit());
+    for (std::size_t i = 0; i < std::size(blocks); ++i) {
+      Product p = products[i];
+      p.a = p.b = ir::Scalar::F16;
+      const std::vector<Opt> opts = opts_of(blocks[i], unit);
+      INFO(int{unit.m} << " x " << int{unit.n} << " x " << int{unit.k} << ": " << to_string(opts));
+      const auto buffers = buffers_of(p, random);
+      bool by_unit = false;
+      CHECK(run_with(p, opts, buffers, &by_unit, target).bytes == run_with(p, {}, buffers).bytes);
+      CHECK(by_unit);
+    }
+  }
+  Product bf16{16, 16, 16, false, false, ir::Scalar::BF16, ir::Scalar::BF16};
+  const v1::Target target = cooperative_target(kCooperative[2]);
+  const auto buffers = buffers_of(bf16, random);
+  bool by_unit = true;
+  const std::vector<Opt> opts = opts_of({}, ir::shape_of(target::Target(target).matrix_unit()));
+  CHECK(run_with(bf16, opts, buffers, &by_unit, target).bytes == run_with(bf16, {}, buffers).bytes);
+  CHECK_FALSE(by_unit);
 }
 
 TEST_CASE("a target without a matrix unit, or with subgroups of another size, computes the product without one") {

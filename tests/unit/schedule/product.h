@@ -131,6 +131,12 @@ inline HostTensor run_with(const Product& p, const std::vector<Opt>& opts, std::
   const absl::Status legal = passes::check(passes::Level::Expanded, "expand", *expanded);
   INFO(legal);
   REQUIRE(legal.ok());
+  const std::string text = ir::print(packed->kernel);
+  ir::Graph read;
+  const auto parsed = ir::parse(read, text);
+  INFO(parsed.status());
+  REQUIRE(parsed.ok());
+  CHECK(ir::print(*parsed) == text);
   if (contracted) *contracted = has_wmma(*expanded);
   for (UOpRef kernel : {packed->kernel, *expanded}) {
     std::mt19937 other(8);

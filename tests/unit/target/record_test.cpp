@@ -48,6 +48,16 @@ TEST_CASE("a record with nonsense limits is refused by field before anything is 
        "target.gpu.subgroup_size: 12 is no power of two up to 128"},
       {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->set_max_buffer_bytes(0); },
        "target.gpu.max_buffer_bytes: no buffer fits in 0 bytes"},
+      {"vulkan:lavapipe", [](v1::Target& t) { t.mutable_gpu()->mutable_cooperative_matrix()->set_m(8); },
+       "target.gpu.cooperative_matrix: 8 x 0 x 0 are no powers of two up to 64 of which each of 8 invocations has from "
+       "1 "
+       "to 64 elements"},
+      {"vulkan:lavapipe",
+       [](v1::Target& t) {
+         v1::CooperativeMatrix& matrix = *t.mutable_gpu()->mutable_cooperative_matrix();
+         matrix.set_m(8), matrix.set_n(8), matrix.set_k(8);
+       },
+       "target.gpu.cooperative_matrix: it needs cooperativeMatrix, which target.features lacks"},
       {"vulkan:lavapipe", [](v1::Target& t) { t.clear_features(); },
        "target.features: kernels for Vulkan need bufferDeviceAddress, which the record lacks"},
       {"cpu:x86-64-v3", [](v1::Target& t) { t.set_vector_bits(100); },

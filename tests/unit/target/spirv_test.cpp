@@ -70,6 +70,39 @@ TEST_CASE("NVIDIA's driver gives a matrix times its own transpose: no remainder 
   }
 }
 
+// 2^n's n is (x * c + magic) - magic, which is another number where a driver makes x * c of it.
+TEST_CASE("every exponential is a power of two on drivers that rearrange sums: only sums of products may be fused") {
+  Elementwise k(Op::Add, Scalar::F32, Scalar::F32);
+  UOpRef x = k.kernel.body[5];
+  const auto number = [&](double value) { return k.g.constant(Scalar::F32, value); };
+  const auto binary = [&](Op op, UOpRef a, UOpRef b) { return k.g.make(op, Scalar::F32, {a, b}); };
+  UOpRef c = number(1.44), magic = number(12582912.0);
+  UOpRef scaled = binary(Op::Mul, x, c), rounded = binary(Op::Add, scaled, magic);
+  UOpRef n = binary(Op::Sub, rounded, magic), product = binary(Op::Mul, n, x), sum = binary(Op::Add, product, x);
+  k.kernel.body.erase(k.kernel.body.begin() + 6, k.kernel.body.end() - 1);
+  UOpRef to = k.g.make(Op::Index, Scalar::Void, {k.kernel.body[1], k.kernel.body[3], k.g.boolean(true)});
+  const std::initializer_list<UOpRef> rest = {
+      c, magic, scaled, rounded, n, product, sum, to, k.g.make(Op::Store, Scalar::Void, {to, sum})};
+  k.kernel.body.insert(k.kernel.body.end() - 1, rest);
+  const absl::StatusOr<std::string> text = emit_text(k.kernel, known_target("vulkan:lavapipe"));
+  INFO(text.status().message());
+  REQUIRE(text.ok());
+  const auto result_of = [&](const std::string& instruction, int which) {
+    std::size_t at = 0;
+    for (int i = 0; i <= which; ++i) at = text->find(instruction, at + 1);
+    const std::size_t line = text->rfind('\n', at) + 1, name = text->find('%', line);
+    return text->substr(name, text->find(' ', name) - name);
+  };
+  const auto is_exact = [&](const std::string& result) {
+    return text->find("OpDecorate " + result + " NoContraction") != std::string::npos;
+  };
+  CHECK(is_exact(result_of("OpFMul %float", 0)));
+  CHECK(is_exact(result_of("OpFAdd %float", 0)));
+  CHECK(is_exact(result_of("OpFSub %float", 0)));
+  CHECK_FALSE(is_exact(result_of("OpFMul %float", 1)));
+  CHECK_FALSE(is_exact(result_of("OpFAdd %float", 1)));
+}
+
 TEST_CASE("an index is divided in 32 bits where it fits, a tensor's 64-bit values are not") {
   Elementwise k(Op::FloorMod, Scalar::I64, Scalar::I64);
   CHECK_THAT(*emit_text(k.kernel, known_target("vulkan:lavapipe")), Contains("OpSDiv %ulong"));
