@@ -5,6 +5,7 @@
 #include "compiler/compile.h"
 #include "compiler/passes/report.h"
 #include "compiler/pipeline.h"
+#include "compiler/schedule/check_workgroups.h"
 #include "compiler/schedule/opts_proto.h"
 #include "compiler/schedule/scheduler.h"
 #include "fmt/format.h"
@@ -86,6 +87,10 @@ class Builder {
     v1::Candidate::Launch& launch = *out_.add_launches();
     launch.set_symbol(fmt::format("hearth_candidate_{}", out_.launches_size()));
     launch.set_once(once);
+    if (target_.unit() == target::Unit::Invocation) {
+      launch.set_workgroup_size(kernel.workgroup > 0 ? kernel.workgroup : target_.workgroup_size());
+      launch.set_unit_is_workgroup(kernel.workgroup > 0);
+    }
     for (UOpRef buffer : kernel.buffers)
       launch.add_buffers(static_cast<std::uint32_t>(std::ranges::find(order_, buffer) - order_.begin()));
     for (std::uint32_t var : kernel.vars) {
@@ -145,6 +150,7 @@ absl::StatusOr<v1::Neighbours> neighbours(const v1::NeighboursSpec& spec, const 
   HEARTH_ASSIGN_OR_RETURN(Flat flat, read(g, spec.kernel()));
   HEARTH_ASSIGN_OR_RETURN(std::vector<schedule::Opt> opts, schedule::from_proto(spec.opts()));
   HEARTH_RETURN_IF_ERROR(schedule::check_opts(flat.root, opts));
+  HEARTH_RETURN_IF_ERROR(schedule::check_workgroups(flat.root, opts, target));
   v1::Neighbours out;
   for (const auto& list :
        schedule::scheduler_for(target).neighbours(flat.root, target, {flat.facts, spec.kernel().may_pack(), opts}))

@@ -146,7 +146,9 @@ void add_tune(CLI::App& app, Action& action) {
       app, "tune", "Search for faster code for a model's kernels",
       {.details = "What is found is kept by the daemon, and every later prepare of these kernels uses it. The model's "
                   "own plan is prepared again at the end; plans without a kernel that was tuned stay as they are.",
-       .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."}}});
+       .examples = {{"hearth tune model.onnx --budget 120", "Searches for two minutes."},
+                    {"hearth tune model.onnx --device vulkan",
+                     "Searches for its kernels on a GPU, on which this command times them."}}});
   add_input_file(*command, "model", flags->path, "ONNX file")->required();
   flags->model.add_to(*command, /*with_inputs=*/true);
   command->remove_option(command->get_option("--sealed"));  // it compiles

@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <optional>
 
 #include "base/status_macros.h"
+#include "client/cli/candidate_timer.h"
 #include "client/cli/checks.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
@@ -47,9 +50,16 @@ absl::StatusOr<v1::TuneResult> tune_model(const std::string& path, const Model& 
   request.set_budget_ms(static_cast<std::uint64_t>(std::llround(tune.budget_s * 1000)));
   request.set_again(tune.again);
   ProgressBar bar(path, progress);
+  std::function<v1::TimingAnswer(const v1::TimingTask&)> time;
+  std::optional<CandidateTimer> timer;
+  if (request.target().has_gpu()) {
+    HEARTH_ASSIGN_OR_RETURN(const runtime::Device* const device, client::device_for(config));
+    timer.emplace(device, request.target());
+    time = [&timer](const v1::TimingTask& task) { return timer->answer(task); };
+  }
   const auto budget = std::chrono::milliseconds(request.budget_ms());
   return channel->tune(std::move(request), std::chrono::steady_clock::now() + budget + kGrace,
-                       bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)));
+                       bar.tune_callback(std::chrono::duration_cast<std::chrono::seconds>(budget)), time);
 }
 
 }  // namespace hearth::cli

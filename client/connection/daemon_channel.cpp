@@ -26,6 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
 constexpr std::chrono::seconds kRecoverLimit{5};
+constexpr std::chrono::seconds kAnswerLimit{60};  // to tell a timing
 constexpr int kMaxLosses = 20;
 constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
@@ -203,9 +204,11 @@ struct DaemonChannel::State {
   }
 
   // A call that answers with events: progress, then the result. `call_ms` as in prepare().
+  // `on_timing`: of a stream that asks for timings.
   template <typename Result, typename Method, typename Progress>
   absl::StatusOr<Result> events(const Method& method, typename Method::Request& request, Clock::time_point deadline,
-                                const std::function<void(const Progress&)>& progress, double* call_ms = nullptr) {
+                                const std::function<void(const Progress&)>& progress, double* call_ms = nullptr,
+                                const std::function<absl::Status(const v1::TimingTask&)>& on_timing = {}) {
     request.set_protocol_version(kProtocolVersion);
     std::optional<Result> result;
     absl::Status status = with_daemon(deadline, true, [&](RpcConnection& connection) {
@@ -214,6 +217,9 @@ struct DaemonChannel::State {
       const Clock::time_point asked = Clock::now();
       absl::Status ended = exchange(connection, method, request, deadline, [&](typename Method::Response&& event) {
         if (event.has_progress() && progress) progress(event.progress());
+        if constexpr (requires { event.has_timing(); }) {
+          if (event.has_timing() && on_timing) HEARTH_RETURN_IF_ERROR(on_timing(event.timing()));
+        }
         if (event.has_result()) result = std::move(*event.mutable_result());
         return absl::OkStatus();
       });
@@ -348,8 +354,17 @@ absl::StatusOr<v1::ExplainResponse> DaemonChannel::explain(v1::ExplainRequest re
 }
 
 absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Deadline deadline,
-                                                   const std::function<void(const v1::TuneProgress&)>& progress) {
-  return state().events<v1::TuneResult>(rpc::kTune, request, deadline, progress);
+                                                   const std::function<void(const v1::TuneProgress&)>& progress,
+                                                   const std::function<v1::TimingAnswer(const v1::TimingTask&)>& time) {
+  request.set_caller_times(static_cast<bool>(time));
+  State& state = this->state();
+  // Over another connection: this one carries the stream. A run that waits for it no more has ended.
+  const auto answer = [&](const v1::TimingTask& task) {
+    const absl::Status told =
+        state.unary(rpc::kAnswerTiming, time(task), Clock::now() + kAnswerLimit, /*starts_daemon=*/false).status();
+    return absl::IsNotFound(told) ? absl::OkStatus() : told;
+  };
+  return state.events<v1::TuneResult>(rpc::kTune, request, deadline, progress, nullptr, answer);
 }
 
 absl::StatusOr<v1::BlobResult> DaemonChannel::compile_blob(

@@ -60,9 +60,11 @@ class DaemonChannel {
                                             double* call_ms = nullptr);
   absl::StatusOr<std::string> fetch_artifact(std::string_view digest, Deadline deadline);
   absl::StatusOr<v1::ExplainResponse> explain(v1::ExplainRequest request, Deadline deadline);
-  // Lets the daemon search for better opts; `progress` runs on the calling thread.
+  // Lets the daemon search for better opts; `progress` runs on the calling thread, as does `time`, which times candidates
+  // where the daemon's workers cannot (TuneRequest.caller_times).
   absl::StatusOr<v1::TuneResult> tune(v1::TuneRequest request, Deadline deadline,
-                                      const std::function<void(const v1::TuneProgress&)>& progress = {});
+                                      const std::function<void(const v1::TuneProgress&)>& progress = {},
+                                      const std::function<v1::TimingAnswer(const v1::TimingTask&)>& time = {});
   // Fills in the protocol version. Compiles take minutes: a deadline, not a default, says how long is too long.
   absl::StatusOr<v1::BlobResult> compile_blob(v1::CompileBlobRequest request, Deadline deadline,
                                               const std::function<void(const v1::BlobProgress&)>& progress = {});

@@ -22,6 +22,7 @@ inline constexpr Method<v1::FetchArtifactRequest, v1::FetchArtifactChunk> kFetch
 inline constexpr Method<v1::SessionRequest, v1::SessionResponse> kSession{"/hearth.v1.CompilerService/Session"};
 inline constexpr Method<v1::ExplainRequest, v1::ExplainResponse> kExplain{"/hearth.v1.CompilerService/Explain"};
 inline constexpr Method<v1::TuneRequest, v1::TuneEvent> kTune{"/hearth.v1.CompilerService/Tune"};
+inline constexpr Method<v1::TimingAnswer, v1::TimingAnswered> kAnswerTiming{"/hearth.v1.CompilerService/AnswerTiming"};
 inline constexpr Method<v1::CompileBlobRequest, v1::CompileBlobEvent> kCompileBlob{
     "/hearth.v1.CompilerService/CompileBlob"};
 

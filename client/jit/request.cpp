@@ -34,16 +34,21 @@ absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& lis
   return names;
 }
 
-absl::StatusOr<v1::Target> target_for(const PrepareConfig& config) {
-  HEARTH_ASSIGN_OR_RETURN(const int threads, choose_threads(config.threads));
+absl::StatusOr<const runtime::Device*> device_for(const PrepareConfig& config) {
   HEARTH_ASSIGN_OR_RETURN(const std::vector<std::string> names, devices_in_order(config.device, nullptr));
   absl::Status last;
   for (const std::string& name : names) {
-    const absl::StatusOr<const runtime::Device*> device = runtime::find_device(name);
-    if (device.ok()) return (*device)->target(threads);
+    absl::StatusOr<const runtime::Device*> device = runtime::find_device(name);
+    if (device.ok()) return device;
     last = device.status();
   }
   return last;
+}
+
+absl::StatusOr<v1::Target> target_for(const PrepareConfig& config) {
+  HEARTH_ASSIGN_OR_RETURN(const int threads, choose_threads(config.threads));
+  HEARTH_ASSIGN_OR_RETURN(const runtime::Device* const device, device_for(config));
+  return device->target(threads);
 }
 
 // One memory for both, whatever lengths they have in turn. The compiler names outputs and inputs that are not there.

@@ -12,6 +12,7 @@
 #include "client/trace/encoded_graph.h"
 #include "hearth/prepare.h"
 #include "hearth/v1/compiler_service.pb.h"
+#include "runtime/hal/device.h"
 
 namespace hearth::client {
 
@@ -21,6 +22,9 @@ absl::StatusOr<std::vector<std::string>> device_names(const std::string& list);
 // The same in the order in which they are tried: a software device comes after the "cpu" of the list, which is faster
 // than another program that computes on it; `moved` (null: not told) gets a sentence of each.
 absl::StatusOr<std::vector<std::string>> devices_in_order(const std::string& list, std::vector<std::string>* moved);
+
+// The first that PrepareConfig.device names and that is there.
+absl::StatusOr<const runtime::Device*> device_for(const PrepareConfig& config);
 
 // This host as PrepareConfig.device (the first of them that is there) and .threads choose.
 absl::StatusOr<v1::Target> target_for(const PrepareConfig& config);

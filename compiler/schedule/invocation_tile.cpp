@@ -20,23 +20,38 @@ class TileChooser {
 
   TimedOpts run() {
     TileSize best;
-    TimedOpts chosen{{}, time_of(best)};
-    double least = chosen.time * kWorthIt;
-    for (const std::int64_t columns : kSizes) {
-      for (const std::int64_t rows : kSizes) {
-        const TileSize tile{columns, rows};
-        if (!is_possible(tile)) continue;
-        const double time = time_of(tile);
-        if (time < least) least = chosen.time = time, best = tile;
-      }
-    }
-    // Where that is one load, neighbours load and store neighbours.
-    add(chosen.opts, target_.joins_loads() ? Opt::Kind::Spread : Opt::Kind::Unroll, axes_.columns, best.columns);
-    if (axes_.rows != nullptr) add(chosen.opts, Opt::Kind::Unroll, axes_.rows, best.rows);
-    return chosen;
+    double of_best = time_of(best), least = of_best * kWorthIt;
+    for_each([&](const TileSize& tile, double time) {
+      if (time < least) least = of_best = time, best = tile;
+    });
+    return {opts_of(best), of_best};
+  }
+
+  std::vector<TimedOpts> all() {
+    std::vector<TimedOpts> tiles;
+    for_each([&](const TileSize& tile, double time) { tiles.push_back({opts_of(tile), time}); });
+    return tiles;
   }
 
  private:
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const std::int64_t columns : kSizes) {
+      for (const std::int64_t rows : kSizes) {
+        const TileSize tile{columns, rows};
+        if (is_possible(tile)) visit(tile, time_of(tile));
+      }
+    }
+  }
+
+  std::vector<Opt> opts_of(const TileSize& tile) const {
+    std::vector<Opt> opts;
+    // Where that is one load, neighbours load and store neighbours.
+    add(opts, target_.joins_loads() ? Opt::Kind::Spread : Opt::Kind::Unroll, axes_.columns, tile.columns);
+    if (axes_.rows != nullptr) add(opts, Opt::Kind::Unroll, axes_.rows, tile.rows);
+    return opts;
+  }
+
   bool is_possible(const TileSize& tile) const {
     if (tile.columns * tile.rows * axes_.value_words > target_.register_values()) return false;
     if (tile.columns > 1 && tile.columns > assumed_length(axes_.columns)) return false;
@@ -75,6 +90,11 @@ class TileChooser {
 
 TimedOpts tile_of_invocation(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
   return TileChooser(facts, axes, target).run();
+}
+
+std::vector<TimedOpts> tiles_of_invocation(const KernelFacts& facts, const TileAxes& axes,
+                                           const target::Target& target) {
+  return TileChooser(facts, axes, target).all();
 }
 
 }  // namespace hearth::schedule

@@ -11,4 +11,8 @@ namespace hearth::schedule {
 // No opts where a tile gains nothing.
 TimedOpts tile_of_invocation(const KernelFacts& facts, const TileAxes& axes, const target::Target& target);
 
+// All that are possible, the one of an element among them.
+std::vector<TimedOpts> tiles_of_invocation(const KernelFacts& facts, const TileAxes& axes,
+                                           const target::Target& target);
+
 }  // namespace hearth::schedule

@@ -28,10 +28,24 @@ class BlockChooser {
   TimedOpts run() {
     Block best;
     double least = std::numeric_limits<double>::infinity();
-    const auto consider = [&](const Block& block) {
-      if (!is_possible(block)) return;
-      const double time = time_of(block);
+    for_each([&](const Block& block, double time) {
       if (time < least) least = time, best = block;
+    });
+    if (best.steps == 0) return {{}, least};
+    return {opts_of(best), least};
+  }
+
+  std::vector<TimedOpts> all() {
+    std::vector<TimedOpts> blocks;
+    for_each([&](const Block& block, double time) { blocks.push_back({opts_of(block), time}); });
+    return blocks;
+  }
+
+ private:
+  template <class Visit>
+  void for_each(Visit visit) const {
+    const auto consider = [&](const Block& block) {
+      if (is_possible(block)) visit(block, time_of(block));
     };
     for_each_axis([&](std::size_t reduced, std::int64_t behind) {
       for (const std::int64_t steps : kSteps) {
@@ -45,11 +59,8 @@ class BlockChooser {
         }
       }
     });
-    if (best.steps == 0) return {{}, least};
-    return {opts_of(best), least};
   }
 
- private:
   template <class Visit>
   void for_each_axis(Visit visit) const {
     std::int64_t behind = 1;
@@ -155,12 +166,21 @@ bool is_product(const KernelFacts& facts, const TileAxes& axes) {
   return (moves(0) == by_rows && moves(1) == by_columns) || (moves(0) == by_columns && moves(1) == by_rows);
 }
 
+bool is_for_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
+  return is_product(facts, axes) && target.multiplies_matrices(matrix_product(axes.reduce)->a->dtype.scalar);
+}
+
 }  // namespace
 
 TimedOpts tile_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
-  if (!is_product(facts, axes) || !target.multiplies_matrices(matrix_product(axes.reduce)->a->dtype.scalar))
-    return {{}, std::numeric_limits<double>::infinity()};
+  if (!is_for_unit(facts, axes, target)) return {{}, std::numeric_limits<double>::infinity()};
   return BlockChooser(facts, axes, target).run();
+}
+
+std::vector<TimedOpts> tiles_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes,
+                                            const target::Target& target) {
+  if (!is_for_unit(facts, axes, target)) return {};
+  return BlockChooser(facts, axes, target).all();
 }
 
 }  // namespace hearth::schedule

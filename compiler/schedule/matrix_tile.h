@@ -9,4 +9,8 @@ namespace hearth::schedule {
 // No opts where the target has no such unit, or the kernel no use for it.
 TimedOpts tile_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target);
 
+// All that are possible.
+std::vector<TimedOpts> tiles_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes,
+                                            const target::Target& target);
+
 }  // namespace hearth::schedule

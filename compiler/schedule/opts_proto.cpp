@@ -13,7 +13,7 @@ using ir::UOpRef;
 using Kind = Opt::Kind;
 
 constexpr int kMaxOpts = 64;
-constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096;
+constexpr std::int64_t kMaxTile = 1 << 20, kMaxPadding = 1024, kMaxLanes = 64, kMaxCopies = 4096, kMaxWorkgroup = 1024;
 
 // Kinds in the order of Opt::Kind.
 constexpr v1::Opt::Kind kWireKinds[] = {v1::Opt::TILE,   v1::Opt::LANES,     v1::Opt::MASKED, v1::Opt::PAD_TO,
@@ -77,8 +77,6 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!names.params.contains(opt.axis)) return refuse(opt, "the kernel reads no such param");
       continue;
     }
-    if (opt.kind == Kind::Workgroup || opt.kind == Kind::Shared || opt.kind == Kind::Matrix)
-      return refuse(opt, "is for GPUs, whose kernels are not tuned");
     UOpRef range = names.axis(opt.axis);
     if (!range) return refuse(opt, "the kernel has no such axis");
     if (opt.kind == Kind::Before) {
@@ -86,18 +84,20 @@ absl::Status check_opts(UOpRef flat, const std::vector<Opt>& opts) {
       if (!place || place == range || is_reduce(place) || is_reduce(range)) return refuse(opt, "needs two output axes");
       continue;
     }
-    const std::int64_t most = makes_copies(opt.kind)    ? kMaxCopies
-                              : opt.kind == Kind::Tile  ? kMaxTile
-                              : opt.kind == Kind::PadTo ? kMaxPadding
-                              : opt.kind == Kind::Split ? range->source(0)->bounds.max - 1
-                                                        : kMaxLanes;
-    const std::int64_t least = opt.kind == Kind::Split ? 1 : 2;
+    const std::int64_t most = makes_copies(opt.kind)        ? kMaxCopies
+                              : opt.kind == Kind::Tile      ? kMaxTile
+                              : opt.kind == Kind::PadTo     ? kMaxPadding
+                              : opt.kind == Kind::Split     ? range->source(0)->bounds.max - 1
+                              : opt.kind == Kind::Workgroup ? kMaxWorkgroup
+                                                            : kMaxLanes;
+    const std::int64_t least = opt.kind == Kind::Split || opt.kind == Kind::Shared ? 1 : 2;
     if (opt.amount < least || opt.amount > most)
       return refuse(opt, fmt::format("the amount must be from {} to {}", least, most));
     if (is_reduce(range) &&
         (opt.kind == Kind::Tile || opt.kind == Kind::PadTo || opt.kind == Kind::Masked || opt.kind == Kind::Spread))
       return refuse(opt, "is for output axes");
-    if (!is_reduce(range) && opt.kind == Kind::Dot) return refuse(opt, "is for reduced axes");
+    const bool is_of_sums = opt.kind == Kind::Dot || opt.kind == Kind::Shared || opt.kind == Kind::Matrix;
+    if (!is_reduce(range) && is_of_sums) return refuse(opt, "is for reduced axes");
     if (opt.kind == Kind::Split && !range->source(0)->is_const()) return refuse(opt, "is for axes of constant length");
     if (opt.kind == Kind::Split && ir::is_range(range, ir::RangeKind::Grid))
       return refuse(opt, "is not for the axis that threads divide");

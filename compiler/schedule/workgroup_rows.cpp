@@ -1,6 +1,7 @@
 #include "compiler/schedule/workgroup_rows.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/schedule/lengths.h"
 
@@ -18,35 +19,72 @@ class RowChooser {
 
   std::vector<Opt> run() {
     if (f_.reduces.empty()) return {};
-    if (std::vector<Opt> opts = columns_by_shares(); !opts.empty()) return opts;
-    for (UOpRef reduce : f_.reduces) {
-      UOpRef divided = divided_range(reduce);
-      if (divided == nullptr) return {};
-      if (std::ranges::find(divided_, divided) == divided_.end()) divided_.push_back(divided);
+    if (const std::optional<Shares> found = columns_by_shares()) {
+      std::int64_t shares = 1;
+      while (is_possible(*found, 2 * shares) && found->results * static_cast<double>(shares) < wanted()) shares *= 2;
+      if (shares > 1) return opts_for(*found, shares);
     }
-    if (has_reductions_of_an_element()) return {};
-    find_columns();
+    if (!find_rows()) return {};
     double units = 1;
     for (UOpRef loop : f_.loops) units *= loop == columns_ ? 1.0 : static_cast<double>(assumed_length(loop));
-    std::int64_t length = 0;
-    for (UOpRef range : divided_) length = std::max(length, assumed_length(range));
     std::int64_t size = target_.subgroup_size();
-    if (size < 2 || size > target_.max_workgroup() || size * kLeastElements > length) return {};
-    if (units * 2 > static_cast<double>(target_.wanted_invocations())) return {};
-    while (size * 2 <= target_.max_workgroup() && size * 2 * kLeastElements <= length &&
-           units * static_cast<double>(size) < static_cast<double>(target_.wanted_invocations()))
-      size *= 2;
-    if (size * shared_bytes_of_an_invocation() > target_.shared_bytes()) return {};
+    if (!is_long_enough(size) || units * 2 > wanted()) return {};
+    while (is_long_enough(size * 2) && units * static_cast<double>(size) < wanted()) size *= 2;
+    if (!fits(size)) return {};
     return opts_for(size);
   }
 
+  std::vector<std::vector<Opt>> all() {
+    std::vector<std::vector<Opt>> found;
+    if (f_.reduces.empty()) return found;
+    if (const std::optional<Shares> columns = columns_by_shares()) {
+      for (std::int64_t shares = 2; is_possible(*columns, shares); shares *= 2)
+        found.push_back(opts_for(*columns, shares));
+    }
+    if (!find_rows()) return found;
+    for (std::int64_t size = target_.subgroup_size(); is_long_enough(size) && fits(size); size *= 2)
+      found.push_back(opts_for(size));
+    return found;
+  }
+
  private:
+  // Results side by side, each the sum of several invocations' shares.
+  struct Shares {
+    UOpRef columns, range;
+    std::int64_t across, value_bytes;
+    double results;
+  };
+
+  double wanted() const { return static_cast<double>(target_.wanted_invocations()); }
+  bool is_possible(const Shares& of, std::int64_t shares) const {
+    return of.across * shares <= target_.max_workgroup() && shares * kLeastElements <= assumed_length(of.range) &&
+           of.across * shares * of.value_bytes <= target_.shared_bytes();
+  }
+  bool is_long_enough(std::int64_t size) const {
+    std::int64_t length = 0;
+    for (UOpRef range : divided_) length = std::max(length, assumed_length(range));
+    return size > 1 && size <= target_.max_workgroup() && size * kLeastElements <= length;
+  }
+  bool fits(std::int64_t size) const { return size * shared_bytes_of_an_invocation() <= target_.shared_bytes(); }
+
+  // What each reduction is divided along; false: one cannot be.
+  bool find_rows() {
+    for (UOpRef reduce : f_.reduces) {
+      UOpRef divided = divided_range(reduce);
+      if (divided == nullptr) return false;
+      if (std::ranges::find(divided_, divided) == divided_.end()) divided_.push_back(divided);
+    }
+    if (has_reductions_of_an_element()) return false;
+    find_columns();
+    return true;
+  }
+
   // Of one reduction, most of which is read in pieces along the results (a vector times a matrix): neighbours make
   // neighbouring results, and each has a share of its sum.
-  std::vector<Opt> columns_by_shares() const {
+  std::optional<Shares> columns_by_shares() const {
     UOpRef columns = f_.contiguous_output(), reduce = f_.reduces.front();
-    if (f_.reduces.size() != 1 || columns == nullptr || reduce->sources.size() != 2) return {};
-    if (byte_size(reduce->dtype) < 4 || reduce->dtype.lanes > 1) return {};
+    if (f_.reduces.size() != 1 || columns == nullptr || reduce->sources.size() != 2) return std::nullopt;
+    if (byte_size(reduce->dtype) < 4 || reduce->dtype.lanes > 1) return std::nullopt;
     UOpRef range = reduce->source(1);
     const Access* largest = nullptr;
     double most = 0;
@@ -60,19 +98,18 @@ class RowChooser {
     const bool runs = largest != nullptr && largest->affine.coefficient_of(columns) == 1 &&
                       f_.is_unit_or_zero_stride(*largest, columns) && largest->affine.coefficient_of(range) > 1;
     const std::int64_t across = target_.subgroup_size();
-    if (!runs || across < 2 || across > assumed_length(columns)) return {};
+    if (!runs || across < 2 || across > assumed_length(columns)) return std::nullopt;
     double results = 1;
     for (UOpRef loop : f_.loops) results *= static_cast<double>(assumed_length(loop));
-    std::int64_t shares = 1;
-    while (across * shares * 2 <= target_.max_workgroup() && shares * 2 * kLeastElements <= assumed_length(range) &&
-           results * static_cast<double>(shares) < static_cast<double>(target_.wanted_invocations()))
-      shares *= 2;
-    if (shares == 1 || across * shares * byte_size(reduce->dtype) > target_.shared_bytes()) return {};
+    return Shares{columns, range, across, byte_size(reduce->dtype), results};
+  }
+
+  static std::vector<Opt> opts_for(const Shares& of, std::int64_t shares) {
     std::vector<Opt> opts;
-    const std::uint32_t axis = columns->as<ir::RangeInfo>().axis;
-    if (!KernelFacts::is_multiple(columns, across)) opts.push_back({Opt::Kind::PadTo, axis, across});
-    opts.push_back({Opt::Kind::Workgroup, axis, across});
-    opts.push_back({Opt::Kind::Workgroup, range->as<ir::RangeInfo>().axis, shares});
+    const std::uint32_t axis = of.columns->as<ir::RangeInfo>().axis;
+    if (!KernelFacts::is_multiple(of.columns, of.across)) opts.push_back({Opt::Kind::PadTo, axis, of.across});
+    opts.push_back({Opt::Kind::Workgroup, axis, of.across});
+    opts.push_back({Opt::Kind::Workgroup, of.range->as<ir::RangeInfo>().axis, shares});
     return opts;
   }
 
@@ -133,6 +170,10 @@ class RowChooser {
 
 std::vector<Opt> rows_of_workgroup(const KernelFacts& facts, const target::Target& target) {
   return RowChooser(facts, target).run();
+}
+
+std::vector<std::vector<Opt>> all_rows_of_workgroup(const KernelFacts& facts, const target::Target& target) {
+  return RowChooser(facts, target).all();
 }
 
 }  // namespace hearth::schedule

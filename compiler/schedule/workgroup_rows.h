@@ -12,4 +12,7 @@ namespace hearth::schedule {
 // None where there are reductions enough, or they are short.
 std::vector<Opt> rows_of_workgroup(const KernelFacts& facts, const target::Target& target);
 
+// All sizes of workgroups that are possible, whether or not there are reductions enough.
+std::vector<std::vector<Opt>> all_rows_of_workgroup(const KernelFacts& facts, const target::Target& target);
+
 }  // namespace hearth::schedule

@@ -31,24 +31,33 @@ class BlockChooser {
   TimedOpts run() {
     Block best;
     double least = std::numeric_limits<double>::infinity();
-    const auto consider = [&](const Block& block) {
-      const double time = time_of(block);
+    for_each([&](const Block& block, double time) {
       if (time < least) least = time, best = block;
-    };
-    for_each_depth([&](std::size_t reduced, std::int64_t length) {
-      for (const TileSize tile : sizes(kTiles)) {
-        if (tile.columns * tile.rows * axes_.value_words > target_.register_values()) continue;
-        for (const TileSize across : sizes(kAcross)) {
-          const Block block{tile, across, reduced, length};
-          if (is_possible(block)) consider(block);
-        }
-      }
     });
     if (best.length == 0) return {{}, least};
     return {opts_of(best), least};
   }
 
+  std::vector<TimedOpts> all() {
+    std::vector<TimedOpts> blocks;
+    for_each([&](const Block& block, double time) { blocks.push_back({opts_of(block), time}); });
+    return blocks;
+  }
+
  private:
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for_each_depth([&](std::size_t reduced, std::int64_t length) {
+      for (const TileSize tile : sizes(kTiles)) {
+        if (tile.columns * tile.rows * axes_.value_words > target_.register_values()) continue;
+        for (const TileSize across : sizes(kAcross)) {
+          const Block block{tile, across, reduced, length};
+          if (is_possible(block)) visit(block, time_of(block));
+        }
+      }
+    });
+  }
+
   static std::vector<TileSize> sizes(std::span<const std::int64_t> of) {
     std::vector<TileSize> all;
     for (const std::int64_t columns : of) {
@@ -175,6 +184,11 @@ class BlockChooser {
 
 TimedOpts tile_of_workgroup(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
   return BlockChooser(facts, axes, target).run();
+}
+
+std::vector<TimedOpts> tiles_of_workgroup(const KernelFacts& facts, const TileAxes& axes,
+                                          const target::Target& target) {
+  return BlockChooser(facts, axes, target).all();
 }
 
 }  // namespace hearth::schedule

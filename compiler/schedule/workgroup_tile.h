@@ -9,4 +9,7 @@ namespace hearth::schedule {
 // No opts where the target has no shared memory for any block, or the kernel no use for it.
 TimedOpts tile_of_workgroup(const KernelFacts& facts, const TileAxes& axes, const target::Target& target);
 
+// All that are possible.
+std::vector<TimedOpts> tiles_of_workgroup(const KernelFacts& facts, const TileAxes& axes, const target::Target& target);
+
 }  // namespace hearth::schedule

@@ -49,6 +49,7 @@ Capabilities invocations(const v1::Target& record) {
     can.matrix_unit = {shape.m, shape.n, shape.k, 1, arch->matrix};
     can.matrix_speed = speed_of(arch->matrix);
   }
+  can.is_tuned = true;
   can.unit = Unit::Invocation;
   can.max_workgroups = kMaxWorkgroups;
   return can;

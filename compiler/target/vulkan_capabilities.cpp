@@ -29,6 +29,7 @@ Capabilities vulkan_capabilities(const v1::Target& record) {
     can.multiplies_bf16 = false;
     can.matrix_speed = kMatrixSpeed;
   }
+  can.is_tuned = true;
   can.unit = Unit::Invocation;
   can.max_units = kMaxInvocationsOfLaunch;
   can.max_workgroups = kMaxWorkgroups;

@@ -108,6 +108,12 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::Tune(grpc::Call
   return new TuneCall(services_, tuner_, context, request);
 }
 
+grpc::ServerUnaryReactor* CompilerServiceImpl::AnswerTiming(grpc::CallbackServerContext* context,
+                                                            const grpc::ByteBuffer* request,
+                                                            grpc::ByteBuffer* response) {
+  return new AnswerTimingCall(services_, tuner_, context, request, response);
+}
+
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CompilerServiceImpl::CompileBlob(grpc::CallbackServerContext* context,
                                                                              const grpc::ByteBuffer* request) {
   return new BlobCall(services_, blobs_, context, request);

@@ -17,10 +17,11 @@ class Explainer;
 class SessionCall;
 class Tuner;
 
-using CompilerServiceOfBytes = v1::CompilerService::WithRawCallbackMethod_Prepare<
-    v1::CompilerService::WithRawCallbackMethod_FetchArtifact<v1::CompilerService::WithRawCallbackMethod_Session<
-        v1::CompilerService::WithRawCallbackMethod_Explain<v1::CompilerService::WithRawCallbackMethod_Tune<
-            v1::CompilerService::WithRawCallbackMethod_CompileBlob<v1::CompilerService::Service>>>>>>;
+using CompilerServiceOfBytes =
+    v1::CompilerService::WithRawCallbackMethod_Prepare<v1::CompilerService::WithRawCallbackMethod_FetchArtifact<
+        v1::CompilerService::WithRawCallbackMethod_Session<v1::CompilerService::WithRawCallbackMethod_Explain<
+            v1::CompilerService::WithRawCallbackMethod_Tune<v1::CompilerService::WithRawCallbackMethod_AnswerTiming<
+                v1::CompilerService::WithRawCallbackMethod_CompileBlob<v1::CompilerService::Service>>>>>>>;
 
 // Of all servers, so that a drain ends them.
 struct OpenSessions {
@@ -46,6 +47,8 @@ class CompilerServiceImpl : public CompilerServiceOfBytes {
                                     grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Tune(grpc::CallbackServerContext* context,
                                                    const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* AnswerTiming(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* CompileBlob(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request) override;
 

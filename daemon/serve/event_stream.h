@@ -116,7 +116,7 @@ class EventStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   }
   // Takes the place of progress that still waits to be written.
   void send_newest(Event progress) {
-    if (!pending_.empty()) pending_.pop_back();
+    if (!pending_.empty() && pending_.back().has_progress()) pending_.pop_back();
     send(std::move(progress));
   }
   std::size_t num_pending() const { return pending_.size(); }

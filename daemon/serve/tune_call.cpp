@@ -25,8 +25,10 @@ void TuneCall::begin() {
     return std::invoke(callback(&TuneCall::answer),
                        absl::FailedPreconditionError("this daemon is sealed and compiles nothing"));
   }
-  std::shared_ptr<Tuner::Job> job = tuner_->tune(
-      request(), {.client = client(), .done = callback(&TuneCall::answer), .progress = callback(&TuneCall::report)});
+  std::shared_ptr<Tuner::Job> job = tuner_->tune(request(), {.client = client(),
+                                                             .done = callback(&TuneCall::answer),
+                                                             .progress = callback(&TuneCall::report),
+                                                             .time = callback(&TuneCall::ask)});
   if (job) on_cancel([job] { job->cancel(); });
 }
 
@@ -36,11 +38,32 @@ void TuneCall::report(const v1::TuneProgress& progress) {
   send_newest(std::move(event));
 }
 
+void TuneCall::ask(const v1::TimingTask& task) {
+  v1::TuneEvent event;
+  *event.mutable_timing() = task;
+  send(std::move(event));
+}
+
 void TuneCall::answer(absl::StatusOr<v1::TuneResult> result) {
   if (!result.ok()) return fail(result.status());
   v1::TuneEvent event;
   event.mutable_result()->Swap(&*result);
   finish(std::move(event));
+}
+
+AnswerTimingCall::AnswerTimingCall(const CallServices& services, Tuner* tuner, grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request, grpc::ByteBuffer* response)
+    : UnaryCall(services, context, response) {
+  v1::TimingAnswer answer;
+  absl::Status status = ArtifactGrants::is_trusted(client().uid)
+                            ? read_small_request(*const_cast<grpc::ByteBuffer*>(request), answer)
+                            : absl::PermissionDeniedError("timings are for the daemon's operator, who tunes");
+  if (status.ok()) status = tuner->answer(answer);
+  if (status.ok()) {
+    finish(v1::TimingAnswered());
+  } else {
+    finish(status);
+  }
 }
 
 }  // namespace hearth::daemon

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "daemon/tune/worker_candidate_runner.h"
+#include "daemon/tune/caller_candidate_runner.h"
 #include "daemon/worker/kernel_timer.h"
 #include "proto/launch_runs.h"
 
@@ -73,9 +73,11 @@ class Tuner::Run : public Tuner::Job {
         request_(request),
         options_(without_dump(request.options())),
         caller_(std::move(caller)),
-        bench_(services.pool, caller_.client, request.target(), options_) {}
+        bench_(services.pool, caller_.client, request.target(), options_,
+               request.caller_times() ? caller_.time : nullptr) {}
 
   void cancel() override { bench_.cancel(); }
+  bool answer(const v1::TimingAnswer& answer) { return bench_.answer(answer); }
 
   void report_queued() { report(v1::TuneProgress::QUEUED); }
 
@@ -244,7 +246,7 @@ class Tuner::Run : public Tuner::Job {
   const v1::TuneRequest request_;
   const v1::CompileOptions options_;
   const Caller caller_;
-  WorkerCandidateRunner bench_;
+  CallerCandidateRunner bench_;
   v1::TuneProgress progress_;
   bool has_searched_ = false;
   bool is_lowered_ = false;
@@ -263,9 +265,10 @@ Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::millis
 
 std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller caller) {
   absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
-  if (status.ok() && !is_timed(request.target())) {
+  if (status.ok() && !is_timed(request.target()) && !(request.caller_times() && request.target().has_gpu())) {
     status =
-        absl::UnimplementedError(absl::StrCat("device '", request.target().device(), "' is not tuned for; use cpu"));
+        absl::UnimplementedError(absl::StrCat("no worker has device '", request.target().device(),
+                                              "': tuned are kernels of the CPU, and a GPU's that the caller times"));
   }
   std::shared_ptr<Run> run;
   if (status.ok()) {
@@ -291,6 +294,16 @@ std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller c
   }
   run ? run->refuse(status) : caller.done(status);
   return nullptr;
+}
+
+absl::Status Tuner::answer(const v1::TimingAnswer& answer) {
+  std::shared_ptr<Run> current;
+  {
+    std::lock_guard lock(mutex_);
+    current = current_;
+  }
+  if (current && current->answer(answer)) return absl::OkStatus();
+  return absl::NotFoundError("no tuning run waits for this timing");
 }
 
 void Tuner::stop() {

@@ -5,7 +5,7 @@
 // one client half of them. While another client waits a run has its turn, then it goes on behind the others; its
 // budget is of its own turns. Compiling and timing happen in workers, behind everybody else's work. Callbacks come on
 // the tuner's thread, `done` exactly once unless the request is refused, then before tune() returns. Thread-safe.
-// Errors: Preparer's; UNIMPLEMENTED for other devices than cpu; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE
+// Errors: Preparer's; UNIMPLEMENTED for devices that no worker has, unless the caller times; RESOURCE_EXHAUSTED when the line is full; UNAVAILABLE
 // after stop(). Example:
 //   auto job = tuner.tune(request, {.client = client, .done = on_done, .progress = on_progress});
 //   job->cancel();   // the caller hung up
@@ -33,6 +33,8 @@ class Tuner {
     ClientId client;
     std::function<void(absl::StatusOr<v1::TuneResult>)> done;
     std::function<void(const v1::TuneProgress&)> progress;  // may be null
+    // Of a request with caller_times: answer() is to get what comes of it. May be null.
+    std::function<void(const v1::TimingTask&)> time = {};
   };
   class Job {
    public:
@@ -47,6 +49,8 @@ class Tuner {
 
   // Null when the request was refused.
   std::shared_ptr<Job> tune(const v1::TuneRequest& request, Caller caller);
+  // Of the run whose turn it is. NOT_FOUND where it waits for none of this id.
+  absl::Status answer(const v1::TimingAnswer& answer);
   // Cancels all runs and accepts no more.
   void stop();
 

@@ -27,7 +27,7 @@ class WorkerCandidateRunner : public CandidateRunner {
   void set_turn(std::function<bool()> turn_is_over) { turn_is_over_ = std::move(turn_is_over); }
   bool is_past_deadline() const { return cancelled() || Clock::now() >= deadline_; }
   // Ends what runs with CANCELLED, and everything after it.
-  void cancel();
+  virtual void cancel();
   bool cancelled() const;
 
   // Any other job, e.g. lowering.

@@ -14,7 +14,7 @@
 #include "base/sha256.h"
 #include "base/status_macros.h"
 #include "daemon/worker/idle_core.h"
-#include "daemon/worker/sample_values.h"
+#include "proto/sample_values.h"
 #include "runtime/hal/cpu/artifact_loader.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/memory/buffer.h"

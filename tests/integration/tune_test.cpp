@@ -1,10 +1,12 @@
 // hearth tune, end to end: what one process has the daemon find, every later one gets.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
+#include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth::integration;
@@ -99,6 +101,37 @@ TEST_CASE("tune: the kernel that was found is in every later plan, and computes 
   CHECK(run(place, first, "recompiled").json["plan_key"] == after.json["plan_key"]);
   CHECK(place.json({"hearth", "cache", "clear", "--tuning", "--json"})["kept_tuning"] == 0);
   CHECK(run(place, first, "forgotten").json["plan_key"] == before.json["plan_key"]);
+}
+
+TEST_CASE("tune: on a Vulkan device this process times the candidates; what is found computes the same") {
+  Place place;
+  const auto devices = place.json({"hearth", "devices", "--json"});
+  const auto is_vulkan = [](const nlohmann::json& d) { return d["device"].get<std::string>().rfind("vulkan", 0) == 0; };
+  const auto found = std::find_if(devices["devices"].begin(), devices["devices"].end(), is_vulkan);
+  if (found == devices["devices"].end()) SKIP_CASE("there is no Vulkan device");
+  const std::string device = (*found)["device"], model = tuned_model(place, "first", false);
+  const auto run_there = [&](const std::string& folder) {
+    Run result;
+    result.json =
+        place.json({"hearth", "run", model, "--device", device, "--output-dir", place.file(folder), "--json"});
+    const std::string bytes = content(result.json["outputs"][0]["file"].get<std::string>());
+    result.y.resize(24 * 40);
+    std::memcpy(result.y.data(), bytes.data() + bytes.size() - 24 * 40 * sizeof(float), 24 * 40 * sizeof(float));
+    return result;
+  };
+  const Run before = run_there("before");
+  const auto tuned = place.json({"hearth", "tune", model, "--device", device, "--budget", "20", "--json"});
+  INFO(tuned.dump(2));
+  const auto& kernel = tuned["kernels"][0];
+  CHECK(kernel["candidates"] > 3);
+  CHECK(kernel["failed_candidates"] == 0);
+  CHECK(kernel["heuristic_us"] > 0);
+  const std::string outcome = kernel["outcome"];
+  CHECK((outcome == "tuned" || outcome == "heuristic kept" || outcome == "unfinished"));
+  const Run after = run_there("after");
+  CHECK(after.json["compiled_kernels"] == 0);  // prepared by tune
+  CHECK((after.json["plan_key"] != before.json["plan_key"]) == (outcome == "tuned"));
+  check_close(after.y, before.y);
 }
 
 TEST_CASE("tune: every other model stays prewarmed, sealed too; only plans with the kernel change") {

@@ -6,6 +6,7 @@
 #include "compiler/passes/lowered/expand.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
+#include "compiler/schedule/check_workgroups.h"
 #include "compiler/schedule/opts_proto.h"
 #include "compiler/schedule/scheduler.h"
 #include "fmt/format.h"
@@ -14,8 +15,10 @@ namespace hearth::passes {
 namespace {
 
 // Opts that no scheduler has chosen: everything that could refuse them later is asked now.
-absl::Status validate(ir::Graph& g, ir::UOpRef flat, const std::vector<schedule::Opt>& opts) {
+absl::Status validate(ir::Graph& g, ir::UOpRef flat, const std::vector<schedule::Opt>& opts,
+                      const target::Target& target) {
   HEARTH_RETURN_IF_ERROR(schedule::check_opts(flat, opts));
+  HEARTH_RETURN_IF_ERROR(schedule::check_workgroups(flat, opts, target));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef root, apply_opts(g, flat, opts));
   HEARTH_ASSIGN_OR_RETURN(ir::UOpRef expanded, expand(g, root));
   return check(Level::Expanded, "expand", expanded);
@@ -47,12 +50,12 @@ absl::StatusOr<ChosenOpts> choose_opts(const KernelContext& context, ir::UOpRef 
     canonical.emplace(g, flat, facts.slots, facts.may_pack);
   if (is_forced) {
     out.opts = canonical->own(*facts.task->forced);
-    HEARTH_RETURN_IF_ERROR(validate(g, flat, out.opts));
+    HEARTH_RETURN_IF_ERROR(validate(g, flat, out.opts, target));
   } else if (canonical && tuning.records) {
     if (tuning.reads) tuning.reads->insert(canonical->digest());
     if (const std::vector<schedule::Opt>* recorded = tuning.records->find(canonical->digest())) {
       std::vector<schedule::Opt> opts = canonical->own(*recorded);
-      const absl::Status valid = validate(g, flat, opts);
+      const absl::Status valid = validate(g, flat, opts, target);
       is_chosen = valid.ok();
       if (valid.ok()) {
         out.opts = std::move(opts);

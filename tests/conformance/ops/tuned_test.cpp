@@ -5,6 +5,7 @@
 #include "compiler/candidate.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/support/skip.h"
 
 namespace hearth::conformance {
 namespace {
@@ -115,6 +116,77 @@ TEST_CASE("tuned: every candidate that is taken computes what the graph says; so
   CHECK(taken > 20);
   CHECK(changed > taken / 2);
   CHECK(refused < taken);
+}
+
+TEST_CASE("tuned: on a GPU, whatever form of a kernel a search tries computes what the graph says") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  int taken = 0, changed = 0;
+  for (const v1::Target& target : {gpu_target(), workgroup_target(8), shared_tile_target(8)}) {
+    for (TunedCase& c : cases()) {
+      INFO(c.name);
+      const Program plain(c.graph, target);
+      for (const v1::KernelChoice& choice : plain.lowered().choices()) {
+        v1::NeighboursSpec spec;
+        *spec.mutable_kernel() = choice.flat();
+        *spec.mutable_opts() = choice.opts();
+        const auto near = compiler::neighbours(spec, target);
+        INFO(near.status());
+        REQUIRE(near.ok());
+        const int step = std::max(1, near->lists_size() / 4);
+        for (int i = 0; i < near->lists_size(); i += step) {
+          INFO(near->lists(i).DebugString());
+          Program tuned(c.graph, target, record_of(choice, near->lists(i)));
+          CHECK(tuned.lowered().warnings().empty());
+          ++taken;
+          changed += asts(tuned.lowered()) != asts(plain.lowered());
+          tuned.check(c.feed, c.tolerance);
+        }
+      }
+    }
+  }
+  CAPTURE(taken, changed);
+  CHECK(taken > 20);
+  CHECK(changed > taken / 2);
+}
+
+TEST_CASE("tuned: opts of workgroups that would give wrong results, or none, are refused by the opt") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  const TunedCase c = product_of_inputs();  // 17 rows, 19 columns, sums of 9
+  const v1::Target gpu = workgroup_target(8);
+  const Program plain(c.graph, gpu);
+  const v1::KernelChoice& choice = plain.lowered().choices(plain.lowered().choices_size() - 1);
+  const auto opt = [](v1::Opt::Kind kind, std::uint32_t axis, std::int64_t amount) {
+    v1::Opt made;
+    made.set_kind(kind), made.set_axis(axis), made.set_amount(amount);
+    return made;
+  };
+  const struct {
+    std::vector<v1::Opt> opts;
+    const char* why;
+  } bad[] = {{{opt(v1::Opt::WORKGROUP, 0, 8)}, "no multiple of the workgroup"},
+             {{opt(v1::Opt::PAD_TO, 0, 8), opt(v1::Opt::TILE, 0, 4), opt(v1::Opt::WORKGROUP, 0, 8)}, "no multiple"},
+             {{opt(v1::Opt::PAD_TO, 0, 512), opt(v1::Opt::WORKGROUP, 0, 512)}, "at most 256 invocations"},
+             {{opt(v1::Opt::PAD_TO, 0, 32), opt(v1::Opt::WORKGROUP, 0, 32), opt(v1::Opt::PAD_TO, 1, 32),
+               opt(v1::Opt::WORKGROUP, 1, 32)},
+              "at most 256 invocations"},
+             {{opt(v1::Opt::SHARED, 0, 4)}, "is for reduced axes"}};
+  for (const auto& b : bad) {
+    v1::OptList list;
+    for (const v1::Opt& o : b.opts) *list.add_opts() = o;
+    INFO(list.DebugString());
+    const Program tuned(c.graph, gpu, record_of(choice, list));
+    REQUIRE(tuned.lowered().warnings_size() == 1);
+    CHECK_THAT(tuned.lowered().warnings(0), Catch::Matchers::Contains(b.why));
+    CHECK(asts(tuned.lowered()) == asts(plain.lowered()));
+  }
+  // And any of them on a processor.
+  v1::OptList list;
+  *list.add_opts() = opt(v1::Opt::PAD_TO, 0, 8), *list.add_opts() = opt(v1::Opt::WORKGROUP, 0, 8);
+  const Program on_cpu(c.graph, host_target());
+  const v1::KernelChoice& there = on_cpu.lowered().choices(on_cpu.lowered().choices_size() - 1);
+  const Program tuned(c.graph, host_target(), record_of(there, list));
+  REQUIRE(tuned.lowered().warnings_size() == 1);
+  CHECK_THAT(tuned.lowered().warnings(0), Catch::Matchers::Contains("is for GPUs"));
 }
 
 TEST_CASE("tuned: a record that does not fit costs a warning, not the kernel") {

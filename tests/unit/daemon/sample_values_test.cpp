@@ -1,5 +1,5 @@
 // What timed kernels read, and what counts as the same result.
-#include "daemon/worker/sample_values.h"
+#include "proto/sample_values.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

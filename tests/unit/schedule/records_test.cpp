@@ -83,7 +83,8 @@ TEST_CASE("what an opt names must be there, and its amount must leave sensible c
                                       {{Kind::Before, 0, 2}},
                                       {{Kind::Before, 0, 0}},
                                       {{Kind::Before, 0, -3}},
-                                      {{Kind::Workgroup, 0, 8}},
+                                      {{Kind::Workgroup, 0, 1 << 20}},
+                                      {{Kind::Shared, 0, 4}},
                                       {{Kind::Pack, 0, 1}},
                                       {{Kind::Pack, 3, 1}}}) {
     INFO(schedule::to_string(bad));

@@ -51,7 +51,8 @@ TEST_CASE("a Vulkan device runs units as invocations, scalar, and keeps no rows 
   CHECK(lavapipe.workgroup_size() == 64);
   CHECK(lavapipe.name() == "vulkan:lavapipe");
   CHECK_FALSE(lavapipe.vector_unit(ir::Scalar::BF16, ir::Scalar::BF16));
-  CHECK_FALSE(lavapipe.is_tuned());
+  CHECK(lavapipe.is_tuned());
+  CHECK_FALSE(known("null").is_tuned());
 }
 
 TEST_CASE("host blobs are for processors of their kind") {

@@ -9,7 +9,7 @@
 
 #include "hearth/v1/graph.pb.h"
 
-namespace hearth::daemon {
+namespace hearth {
 
 using Bytes = std::span<unsigned char>;
 using ConstBytes = std::span<const unsigned char>;
@@ -21,4 +21,4 @@ void fill_sample(v1::DType dtype, Bytes bytes, std::uint64_t seed);
 // f16 by 1e-2, bf16 by 5e-2 of the value or of the mean magnitude, whichever is larger; NaN equals NaN.
 std::string difference(v1::DType dtype, ConstBytes wanted, ConstBytes got);
 
-}  // namespace hearth::daemon
+}  // namespace hearth

@@ -1,4 +1,4 @@
-#include "daemon/worker/sample_values.h"
+#include "proto/sample_values.h"
 
 #include <absl/strings/str_cat.h>
 
@@ -10,7 +10,7 @@
 
 #include "base/split_mix.h"
 
-namespace hearth::daemon {
+namespace hearth {
 namespace {
 
 // Bit patterns from that of 1/16 up to that of 1, which is 4 steps of the exponent further on.
@@ -112,4 +112,4 @@ std::string difference(v1::DType dtype, ConstBytes wanted, ConstBytes got) {
   return "";
 }
 
-}  // namespace hearth::daemon
+}  // namespace hearth
