@@ -30,6 +30,7 @@
 #include "compiler/passes/ranged/choose_layouts.h"
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
+#include "compiler/passes/ranged/keep_scores.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/narrow_stages.h"
 #include "compiler/passes/ranged/rangeify.h"
@@ -79,6 +80,7 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
     HEARTH_PASS(winograd, Level::Ranged, passes::winograd(g, root, target));
   }
   HEARTH_PASS(compute_at, Level::Ranged, passes::compute_at(g, root, target));
+  HEARTH_PASS(keep_scores, Level::Ranged, passes::keep_scores(g, root, target));
   // Each stage, once a form, by the list below; then buffers and launches in their order.
   passes::PassLog kernels = log.summed("kernels");
   const passes::LowerKernel lower = [&kernels](const auto& task, const auto& context) {
@@ -113,8 +115,8 @@ static absl::StatusOr<std::optional<passes::Kernel>> lower_one(const passes::Ker
     } else {
       HEARTH_PASS(materialize_row_values, Level::Flat,
                   passes::materialize_row_values(g, root, target.allocation_bytes()));
-      HEARTH_PASS(share_allocations, Level::Flat, passes::share_allocations(g, root));
-      HEARTH_PASS(block_rows, Level::Flat, passes::block_rows(g, root, kernel.rows, target.allocation_bytes()));
+      HEARTH_PASS(share_allocations, Level::Flat, passes::share_allocations(g, root, target));
+      HEARTH_PASS(block_rows, Level::Flat, passes::block_rows(g, root, kernel.rows, target));
     }
     HEARTH_PASS(prove_conditions, Level::Flat, passes::prove_conditions(g, root));
   }

@@ -276,6 +276,8 @@ std::size_t num_operands(UOpRef opaque);
 inline bool is_loop(UOpRef x) { return x->is(Op::Range) && is_loop(x->as<RangeInfo>().kind); }
 // Of a range: its length may be 0.
 inline bool may_be_empty(UOpRef range) { return range->source(0)->bounds.min < 1; }
+// Whether the loop may run more than once.
+inline bool has_rounds(UOpRef range) { return range->source(0)->bounds.max > 1; }
 inline bool is_range(UOpRef x, RangeKind kind) { return x->is(Op::Range) && x->as<RangeInfo>().kind == kind; }
 
 }  // namespace hearth::ir

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compiler/schedule/invocation_tile.h"
+#include "compiler/schedule/kept_rows.h"
 #include "compiler/schedule/matrix_tile.h"
 #include "compiler/schedule/opts_proto.h"
 #include "compiler/schedule/schedulers.h"
@@ -14,7 +15,7 @@ class InvocationScheduler final : public Scheduler {
  public:
   std::vector<Opt> choose(ir::UOpRef kernel, const target::Target& target, double,
                           const std::vector<SlotFacts>&) const override {
-    if (kernel->sources.size() != 1) return {};
+    if (kernel->sources.size() != 1) return opts_of_kept_rows(kernel, target);
     const KernelFacts facts(kernel, kernel->source(0), target);
     if (const std::optional<TileAxes> axes = tile_axes(facts)) {
       const TimedOpts alone = tile_of_invocation(facts, *axes, target);

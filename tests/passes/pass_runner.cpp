@@ -232,7 +232,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   } else if (pass == "materialize_row_values") {
     result = passes::materialize_row_values(g, root, kAllocationBytes);
   } else if (pass == "share_allocations") {
-    result = passes::share_allocations(g, root);
+    result = passes::share_allocations(g, root, small_target());
   } else if (pass == "compute_at") {
     result = passes::compute_at(g, root, small_target());
   } else if (pass == "merge_loads") {
@@ -243,7 +243,7 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
     result = passes::winograd(g, root, small_target());
   } else if (pass == "block_rows") {
     UOpRef store = root->source(0);
-    result = passes::block_rows(g, root, store->source(store->sources.size() - 2), kAllocationBytes);
+    result = passes::block_rows(g, root, store->source(store->sources.size() - 2), small_target());
   } else if (pass == "prove_conditions") {
     result = passes::prove_conditions(g, root);
   } else if (pass == "update_in_place") {

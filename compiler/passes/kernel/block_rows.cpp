@@ -7,6 +7,7 @@
 #include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/rules/rules.h"
+#include "compiler/schedule/kept_rows.h"
 
 namespace hearth::passes {
 namespace {
@@ -30,18 +31,23 @@ std::int64_t rows_of_block(UOpRef rows, std::int64_t bytes_per_row, std::int64_t
 
 class Blocker {
  public:
-  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes)
-      : g_(g), kernel_(kernel), rows_(rows), allocation_bytes_(allocation_bytes), next_axis_(ir::next_axis(kernel)) {
+  Blocker(ir::Graph& g, UOpRef kernel, UOpRef rows, const target::Target& target)
+      : g_(g), kernel_(kernel), rows_(rows), target_(target), next_axis_(ir::next_axis(kernel)) {
     for (UOpRef x : toposort(kernel)) {
       if (!x->is(Op::Allocate) || !depends(x)) continue;
       const auto& info = x->as<ir::AllocationInfo>();
-      if (info.memory == info.id) bytes_per_row_ += info.elements * byte_size(x->dtype);
+      if (info.memory != info.id) continue;
+      bytes_per_row_ += info.elements * byte_size(x->dtype);
+      elements_ = std::max(elements_, info.elements);
+      ++num_allocations_;
+      all_rows_ = 1;
+      for (UOpRef loop : x->sources) all_rows_ *= std::max<std::int64_t>(1, loop->source(0)->bounds.max);
     }
   }
 
   absl::StatusOr<UOpRef> run() {
     if (bytes_per_row_ == 0) return kernel_;
-    count_ = rows_of_block(rows_, bytes_per_row_, allocation_bytes_);
+    count_ = of_workgroup() ? rows_of_workgroup() : rows_of_block(rows_, bytes_per_row_, target_.allocation_bytes());
     if (count_ < 2) return kernel_;
     UOpRef size = rows_->source(0), n = g_.index(count_);
     UOpRef blocks = ir::fold_floordiv(g_, ir::fold_add(g_, size, g_.index(count_ - 1)), n);
@@ -58,13 +64,21 @@ class Blocker {
   bool depends(UOpRef allocation) const {
     return std::ranges::find(allocation->sources, rows_) != allocation->sources.end();
   }
+  bool of_workgroup() const { return target_.unit() == target::Unit::Invocation; }
+  std::int64_t rows_of_workgroup() const {
+    if (!rows_->source(0)->is_const()) return 1;
+    return schedule::kept_rows({rows_->source(0)->int_value(), all_rows_, elements_, num_allocations_}, target_).rows;
+  }
+  std::int64_t pitch_of(std::int64_t elements) const {
+    return of_workgroup() ? schedule::pitch_of_kept_rows(elements, count_) : elements;
+  }
   UOpRef range(UOpRef size) { return g_.range(size, next_axis_++, rows_->as<ir::RangeInfo>().kind); }
 
   UOpRef block_of_allocation(UOpRef allocation) {
     std::vector<UOpRef> loops(allocation->sources.begin(), allocation->sources.end());
     std::ranges::replace(loops, rows_, block_);
     ir::AllocationInfo info = allocation->as<ir::AllocationInfo>();
-    info.elements *= count_;
+    info.elements = pitch_of(info.elements) * count_;
     return g_.make(Op::Allocate, allocation->dtype, loops, info);
   }
 
@@ -75,7 +89,7 @@ class Blocker {
       if (x == store) return g_.with_sources(x, loops_of_block(x, sources, row));
       if (x->is(Op::Allocate) && depends(x)) return block_of_allocation(x);
       if (x->is(Op::Index) && x->source(0)->is(Op::Allocate) && depends(x->source(0))) {
-        UOpRef elements = g_.index(x->source(0)->as<ir::AllocationInfo>().elements);
+        UOpRef elements = g_.index(pitch_of(x->source(0)->as<ir::AllocationInfo>().elements));
         sources[1] = ir::fold_add(g_, ir::fold_mul(g_, row, elements), sources[1]);
       }
       return nullptr;
@@ -95,17 +109,17 @@ class Blocker {
 
   ir::Graph& g_;
   UOpRef kernel_, rows_;
-  const std::int64_t allocation_bytes_;
+  const target::Target& target_;
   std::uint32_t next_axis_;
   UOpRef block_ = nullptr, begin_ = nullptr, length_ = nullptr;
-  std::int64_t bytes_per_row_ = 0, count_ = 0;
+  std::int64_t bytes_per_row_ = 0, elements_ = 0, num_allocations_ = 0, all_rows_ = 1, count_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, std::int64_t allocation_bytes) {
+absl::StatusOr<UOpRef> block_rows(ir::Graph& graph, UOpRef kernel, UOpRef rows, const target::Target& target) {
   if (!rows) return kernel;
-  return Blocker(graph, kernel, rows, allocation_bytes).run();
+  return Blocker(graph, kernel, rows, target).run();
 }
 
 }  // namespace hearth::passes

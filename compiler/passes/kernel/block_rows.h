@@ -6,12 +6,13 @@
 #pragma once
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
 // `kernel`: a flat kernel, before opts. Left as it is when no allocation depends on `rows`, or it is null.
-// `allocation_bytes`: the target's.
+// A block has as many rows as the target's allocations hold, or as a workgroup of it keeps (schedule/kept_rows).
 absl::StatusOr<ir::UOpRef> block_rows(ir::Graph& graph, ir::UOpRef kernel, ir::UOpRef rows,
-                                      std::int64_t allocation_bytes);
+                                      const target::Target& target);
 
 }  // namespace hearth::passes

@@ -20,9 +20,15 @@ std::int64_t reduced_digit(UOpRef store, const std::vector<UOpRef>& digits) {
     const auto range = std::find_if(x->sources.begin() + 1, x->sources.end(), is_invocation);
     if (range == x->sources.end()) continue;
     const std::vector<UOpRef> below = toposort(x);
-    const bool is_of_one =
-        std::ranges::any_of(digits, [&](UOpRef digit) { return std::ranges::find(below, digit) != below.end(); });
-    if (is_of_one) return (*range)->source(0)->int_value();
+    std::int64_t results = 1, stored = 1;
+    for (UOpRef digit : digits) {
+      const std::int64_t size = digit->source(0)->int_value();
+      stored *= size;
+      if (std::ranges::find(below, digit) != below.end()) results *= size;
+    }
+    // Where those that it does not depend on are as many as sum it, they do: it is of a row, which they store.
+    const std::int64_t size = (*range)->source(0)->int_value();
+    if (results > 1 && results * size != stored) return size;
   }
   return 1;
 }

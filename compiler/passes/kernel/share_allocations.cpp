@@ -46,7 +46,8 @@ bool works_in_place(UOpRef store, UOpRef to, UOpRef from) {
 
 }  // namespace
 
-UOpRef share_allocations(ir::Graph& g, UOpRef kernel) {
+UOpRef share_allocations(ir::Graph& g, UOpRef kernel, const target::Target& target) {
+  if (target.unit() == target::Unit::Invocation) return kernel;
   for (std::size_t i = 0; i < kernel->sources.size(); ++i) {
     UOpRef store = kernel->source(i), target = store->source(0), to = target->source(0);
     if (!to->is(Op::Allocate) || store->sources.size() < 3 || target->source(1) != store->sources.back()) continue;

@@ -6,10 +6,12 @@
 // own and so check this.
 #pragma once
 #include "compiler/ir/graph.h"
+#include "compiler/target/target.h"
 
 namespace hearth::passes {
 
-// `kernel`: a flat kernel, before block_rows and opts.
-ir::UOpRef share_allocations(ir::Graph& graph, ir::UOpRef kernel);
+// `kernel`: a flat kernel, before block_rows and opts. Rows of a workgroup stay where they are: invocations read those of
+// others, and would wait for each other once more.
+ir::UOpRef share_allocations(ir::Graph& graph, ir::UOpRef kernel, const target::Target& target);
 
 }  // namespace hearth::passes

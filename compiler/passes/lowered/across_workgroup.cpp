@@ -85,7 +85,9 @@ UOpRef AcrossWorkgroup::combine(ir::ReduceKind kind, UOpRef partial, std::int64_
   } else {
     whole = by_halves(kind, partial, size_ / size, shared);
   }
-  if (loops.size() > unit.size()) barrier();  // the next round writes what this one reads
+  const bool has_rounds = std::ranges::any_of(
+      loops, [](UOpRef loop) { return !ir::is_range(loop, ir::RangeKind::Grid) && ir::has_rounds(loop); });
+  if (has_rounds) barrier();  // the next round writes what this one reads
   return whole;
 }
 

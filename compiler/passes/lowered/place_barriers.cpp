@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+
+#include "compiler/ir/affine.h"
 
 namespace hearth::passes {
 namespace {
@@ -40,6 +43,7 @@ class BarrierPlacer {
     UOpRef memory;
     bool is_store;
     Loops loops;
+    std::optional<std::int64_t> own;
   };
 
   void find_accesses() {
@@ -56,12 +60,34 @@ class BarrierPlacer {
       if (x->is(Op::Barrier)) next_id_ = std::max(next_id_, x->as<ir::BarrierInfo>().id + 1);
       if (!x->is(Op::Load) && !x->is(Op::Store)) continue;
       UOpRef memory = x->source(0)->source(0);
-      if (std::ranges::find(shared_, memory) != shared_.end()) accesses_.push_back({i, memory, x->is(Op::Store), open});
+      if (std::ranges::find(shared_, memory) != shared_.end())
+        accesses_.push_back({i, memory, x->is(Op::Store), open, own_elements_of(x)});
     }
   }
 
-  // Of one memory, one of them a store.
-  static bool may_meet(const Access& a, const Access& b) { return a.memory == b.memory && a.is_store != b.is_store; }
+  // Of one memory, one of them a store; unless each invocation has elements of its own in both.
+  static bool may_meet(const Access& a, const Access& b) {
+    return a.memory == b.memory && a.is_store != b.is_store && !(a.own && a.own == b.own);
+  }
+
+  // Where an invocation's elements are all as far as its number from multiples of the workgroup's size, and as much
+  // farther: how much.
+  static std::optional<std::int64_t> own_elements(UOpRef position) {
+    const ir::Affine affine = ir::to_affine(position);
+    const auto invocation = std::ranges::find_if(
+        affine.terms, [](const ir::AffineTerm& t) { return ir::is_range(t.atom, ir::RangeKind::Invocation); });
+    if (invocation == affine.terms.end() || invocation->coefficient != 1) return std::nullopt;
+    const std::int64_t size = invocation->atom->source(0)->int_value();
+    for (const ir::AffineTerm& t : affine.terms) {
+      if (t.atom != invocation->atom && t.coefficient % size != 0) return std::nullopt;
+    }
+    return (affine.constant % size + size) % size;
+  }
+  static std::optional<std::int64_t> own_elements_of(UOpRef access) {
+    const bool is_one = access->is(Op::Load) ? access->dtype.lanes == 1 : access->source(1)->dtype.lanes == 1;
+    const bool is_matrix = std::holds_alternative<ir::MatrixAccess>(access->payload);
+    return is_one && !is_matrix ? own_elements(access->source(0)->source(1)) : std::nullopt;
+  }
 
   static std::size_t num_common(const Access& a, const Access& b) {
     const auto [in_a, in_b] = std::ranges::mismatch(a.loops, b.loops);
@@ -94,7 +120,7 @@ class BarrierPlacer {
     const std::size_t common = num_common(earlier, later);
     if (common == 0) return;
     const std::size_t loop = earlier.loops[common - 1];
-    if (ir::is_range(body_[loop], ir::RangeKind::Grid)) return;
+    if (ir::is_range(body_[loop], ir::RangeKind::Grid) || !ir::has_rounds(body_[loop])) return;
     if (has_barrier(later.place, end_of_.at(loop), earlier, later) || has_barrier(loop, earlier.place, earlier, later))
       return;
     barriers_.insert(front_of(earlier, common));

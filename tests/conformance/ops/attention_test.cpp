@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include "absl/strings/match.h"
+#include "runtime/devices/named_target.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
+#include "tests/support/skip.h"
 
 namespace hearth::conformance {
 namespace {
@@ -104,6 +106,62 @@ TEST_CASE("attention in the kernel of its rows") {
   }
   // Scores that are tiny, or operands that do not fit the cache, are not kept.
   CHECK(kept > kRounds / 4);
+}
+
+TEST_CASE("workgroups: attention in one kernel of a GPU, whatever its lengths, masks and heads") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  Random random(23);
+  int kept = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    GraphBuilder b;
+    Feed feed;
+    Form f;
+    const auto fixed = [](std::int64_t value) { return Size{value, value}; };
+    f.heads = fixed(random.in(1, 3));
+    f.queries = fixed(random.pick(std::vector<std::int64_t>{1, 1, 4, 8, 12, 16, 24, 7}));
+    f.keys = fixed(random.in(8, 70));
+    if (random.one_in(3)) {  // a cache that grows
+      feed.vars.push_back(f.keys.value);
+      f.keys.expr = b.var("k", random.one_in(2) ? 0 : 1, f.keys.value + random.in(0, 3));
+    }
+    f.depth = random.in(2, 9);
+    f.width = random.in(2, 20);
+    f.masked = random.one_in(2);
+    f.scaled = random.one_in(2);
+    f.merged = random.one_in(2);
+    f.activated = random.one_in(4);
+    f.transposed = random.one_in(3);
+    build(b, f, feed);
+    CAPTURE(round, f.heads.value, f.queries.value, f.keys.value, f.depth, f.width);
+    Program program(b.graph(), shared_tile_target(random.pick(std::vector<std::uint32_t>{4, 8})));
+    program.check(feed, roundings(f.dtype, 128));
+    kept += program.lowered().plan().launches_size() == 1 + 2 * f.activated;
+  }
+  CHECK(kept > kRounds / 3);
+}
+
+TEST_CASE("attention on GPUs with shared memory is one kernel in f32, and its products are a matrix unit's in f16") {
+  const struct {
+    const char* target;
+    Scalar dtype;
+    std::int64_t queries, keys;
+    int kernels;
+  } cases[] = {{"cuda:sm_90a", Scalar::F32, 512, 512, 1}, {"cuda:sm_90a", Scalar::F32, 1, 4096, 1},
+               {"hip:gfx942", Scalar::F32, 512, 512, 1},  {"cuda:sm_90a", Scalar::F16, 512, 512, 3},
+               {"cuda:sm_70", Scalar::F32, 64, 300, 1},   {"cuda:sm_90a", Scalar::F32, 512, 8192, 3}};
+  for (const auto& c : cases) {
+    GraphBuilder b;
+    Feed feed;
+    Form f;
+    f.dtype = c.dtype;
+    f.heads = {8, 8}, f.queries = {c.queries, c.queries}, f.keys = {c.keys, c.keys};
+    f.depth = f.width = 64;
+    f.scaled = f.masked = true;
+    build(b, f, feed);
+    const Program program(b.graph(), *runtime::named_target(c.target));
+    CAPTURE(c.target, c.queries, c.keys, ir::to_string(c.dtype));
+    CHECK(program.lowered().plan().launches_size() == c.kernels);
+  }
 }
 
 TEST_CASE("large attention is two kernels: K in the order of its reads, and all the rest") {
