@@ -77,6 +77,51 @@ std::optional<std::int64_t> parts_for_workgroups(const Shape& shape, const std::
   return std::nullopt;
 }
 
+// Of a product of matrices, by the axes of `product`: rows that only one operand has, columns that only the other has.
+struct ProductAxes {
+  std::int64_t results = 1, rows = 1, columns = 1;
+};
+std::optional<ProductAxes> product_axes(ir::ShapeCache& shapes, UOpRef product, std::int64_t reduced) {
+  while (product->is(Op::Cast)) product = product->source(0);
+  if (!product->is(Op::Mul)) return std::nullopt;
+  const Shape shape = shapes.of(product);
+  std::vector<Shape> operands;
+  for (UOpRef x : product->sources) {
+    while (x->is(Op::Cast)) x = x->source(0);
+    if (!x->is(Op::Expand)) return std::nullopt;
+    operands.push_back(shapes.of(x->source(0)));
+  }
+  ProductAxes axes;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!shape[i]->is_const()) return std::nullopt;
+    const std::int64_t n = shape[i]->int_value();
+    if (static_cast<std::int64_t>(i) == reduced || n == 1) continue;
+    axes.results *= n;
+    const auto has = [&](const Shape& operand) { return operand[i]->is_const() && operand[i]->int_value() == n; };
+    if (has(operands[0]) && !has(operands[1])) axes.rows *= n;
+    if (has(operands[1]) && !has(operands[0])) axes.columns *= n;
+  }
+  return axes;
+}
+
+// Parts of the reduced axis of a thin product, whose results alone keep too few invocations busy (split-K).
+std::optional<std::int64_t> parts_of_product(ir::ShapeCache& shapes, UOpRef node, const target::Target& target) {
+  constexpr std::int64_t kResultsOfAnInvocation = 16;  // as tiles have them where there are enough
+  constexpr std::int64_t kLeastPart = 512;             // products, which are worth storing a sum and reading it again
+  constexpr std::int64_t kLeastParts = 4;              // that are worth another launch
+  const auto& info = node->as<ir::ReduceInfo>();
+  if (info.kind != ir::ReduceKind::Sum || info.axes.size() != 1) return std::nullopt;
+  const std::optional<ProductAxes> axes = product_axes(shapes, node->source(0), info.axes[0]);
+  if (!axes || axes->rows < 2 || axes->columns < 2) return std::nullopt;
+  const std::int64_t length = shapes.of(node->source(0))[static_cast<std::size_t>(info.axes[0])]->int_value();
+  const std::int64_t busy = std::max<std::int64_t>(1, axes->results / kResultsOfAnInvocation);
+  std::int64_t parts = 1;
+  while (busy * parts * 2 <= target.wanted_invocations() && length / (2 * parts) >= kLeastPart &&
+         length % (2 * parts) == 0)
+    parts *= 2;
+  return parts >= kLeastParts ? std::optional(parts) : std::nullopt;
+}
+
 // Elements of a part of an axis of `length` elements: near the root, so that parts and their number are alike, and a
 // divisor where one is near.
 std::int64_t part_length(UOpRef length, std::int64_t most) {
@@ -101,8 +146,9 @@ class ReductionSplitter {
     if (most_ > 0 && is_too_long(node, shape)) return split_rounds(node, x);
     const std::vector<std::int64_t>& axes = node->as<ir::ReduceInfo>().axes;
     if (target_.unit() == target::Unit::Invocation) {
-      const std::optional<std::int64_t> parts = parts_for_workgroups(shape, axes, target_);
-      return parts ? split_all(*parts, node, x) : nullptr;
+      if (const auto parts = parts_for_workgroups(shape, axes, target_)) return split_all(*parts, node, x);
+      const std::optional<std::int64_t> parts = parts_of_product(shapes_, node, target_);
+      return parts ? split_product(*parts, node, x) : nullptr;
     }
     std::optional<Cut> cut;
     if (target_.threads() > 1) cut = cut_of(shape, axes, target_.threads());
@@ -138,6 +184,28 @@ class ReductionSplitter {
     x = reduced(reshaped(g_, x, {g_.index(parts), g_.index(elements / parts)}), kind, {1});
     x = g_.make(Op::ReduceAxis, x->dtype, {x}, ir::ReduceInfo{kind, {0}});
     return g_.cast(reshaped(g_, x, Shape(shape.size(), g_.index(1))), node->dtype);
+  }
+
+  // The parts are the first axis of what is stored, so that a part's results lie side by side.
+  UOpRef split_product(std::int64_t parts, UOpRef node, UOpRef x) {
+    const Shape shape = shapes_.of(node->source(0));
+    const auto& info = node->as<ir::ReduceInfo>();
+    const auto axis = static_cast<std::size_t>(info.axes[0]);
+    if (is_narrow(x)) x = g_.cast(x, ir::Scalar::F32);
+    Shape divided(shape.begin(), shape.end());
+    divided[axis] = g_.index(shape[axis]->int_value() / parts);
+    divided.insert(divided.begin() + static_cast<std::ptrdiff_t>(axis), g_.index(parts));
+    std::vector<std::int64_t> order = {static_cast<std::int64_t>(axis)};
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(divided.size()); ++i) {
+      if (i != order[0]) order.push_back(i);
+    }
+    x = g_.make(Op::Permute, x->dtype, {reshaped(g_, x, divided)}, ir::Axes{order});
+    // Behind the parts, the axes that were in front of the reduced one keep their places.
+    x = reduced(x, info.kind, {static_cast<std::int64_t>(axis) + 1});
+    x = g_.make(Op::ReduceAxis, x->dtype, {x}, ir::ReduceInfo{info.kind, {0}});
+    Shape result(shape.begin(), shape.end());
+    result[axis] = g_.index(1);
+    return g_.cast(reshaped(g_, x, result), node->dtype);
   }
 
   UOpRef reduced(UOpRef x, ir::ReduceKind kind, const std::vector<std::int64_t>& axes) {

@@ -4,6 +4,9 @@
 // The first long axis, or all elements in a row for workgroups, is cut into equal parts; their results are stored. Narrow
 // floats are summed in f32 up to the end, as in one reduction.
 //
+// A product of matrices whose results are too few to keep a GPU busy is cut along its sums, too (split-K): the products
+// of each part are stored, and added by a kernel of their own.
+//
 // Where the target bounds the rounds that one invocation makes (Target::max_reduction_rounds), a longer reduction is
 // made in stages, none of them longer: over some of its axes first, or over parts of an axis, about as many as a part
 // has elements; what is missing to whole parts is the reduction's identity.

@@ -9,6 +9,26 @@
 namespace hearth::conformance {
 using ir::Scalar;
 
+TEST_CASE("workgroups: a thin product is cut along its sums where its results are too few, and added up in order") {
+  if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
+  const std::int64_t rows = 6, depth = 2048, columns = 24;
+  GraphBuilder b;
+  add_products(b, rows, depth, columns);
+  Program program(b.graph(), workgroup_target(8));
+  CHECK(program.lowered().plan().launches_size() == 4);  // the products of the parts, and their sums, twice
+  check_products(program, rows, depth, columns, {});
+  // Of a batch, in f16; one row is no product of matrices.
+  GraphBuilder half;
+  half.output(half.op(v1::MATMUL, {half.input(v1::F16, {2, rows, depth}), half.input(v1::F16, {2, depth, columns})}));
+  half.output(half.op(v1::MATMUL, {half.input(v1::F16, {1, depth}), half.input(v1::F16, {depth, columns})}));
+  Program narrow(half.graph(), workgroup_target(8));
+  CHECK(narrow.lowered().plan().launches_size() == 3);
+  narrow.check({{uniform(ir::Scalar::F16, {2, rows, depth}, 1), uniform(ir::Scalar::F16, {2, depth, columns}, 2),
+                 uniform(ir::Scalar::F16, {1, depth}, 3), uniform(ir::Scalar::F16, {depth, columns}, 4)},
+                {}},
+               {2e-3, 2e-2});
+}
+
 TEST_CASE("shared tiles: products whatever their lengths, for subgroups of several sizes") {
   if (!on_gpu()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU");
   for (const std::uint32_t subgroup : {4U, 32U, 64U}) {
