@@ -141,6 +141,9 @@ void add_target(KeyMaterial& material, const v1::Target& target) {
   add_known("target.gpu.cooperative_matrix.m", target.gpu().cooperative_matrix().m());
   add_known("target.gpu.cooperative_matrix.n", target.gpu().cooperative_matrix().n());
   add_known("target.gpu.cooperative_matrix.k", target.gpu().cooperative_matrix().k());
+  add_known("target.gpu.cooperative_byte_matrix.m", target.gpu().cooperative_byte_matrix().m());
+  add_known("target.gpu.cooperative_byte_matrix.n", target.gpu().cooperative_byte_matrix().n());
+  add_known("target.gpu.cooperative_byte_matrix.k", target.gpu().cooperative_byte_matrix().k());
 }
 
 void add_options(KeyMaterial& material, const v1::CompileOptions& options) {

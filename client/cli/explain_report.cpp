@@ -109,7 +109,9 @@ void print_summary_of(const ExplainReport& report) {
 }
 
 void print_kernels(const ExplainReport& report) {
+  const bool is_of_gpu = report.reply.plan().target().has_gpu();
   Rows table = {{"#", "from", "runs", "FLOP", "peak", "bytes", "code", "cached", "kernel"}};
+  if (is_of_gpu) table[0].insert(table[0].begin() + 5, {"busy", "shared"});
   for (int i = 0; i < report.reply.kernels_size(); ++i) {
     const v1::ExplainedKernel& kernel = report.reply.kernels(i);
     const KernelRow& row = report.rows[static_cast<std::size_t>(i)];
@@ -118,8 +120,15 @@ void print_kernels(const ExplainReport& report) {
                      row.ops > 0 ? human_count(row.ops) : "-",
                      row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
                      size_of(kernel), kernel.cached() ? "yes" : "no", short_symbol(kernel.symbol())});
+    if (!is_of_gpu) continue;
+    const std::string busy = row.occupancy_percent < 1 ? "-" : str_cat(row.occupancy_percent, " %");
+    const std::string shared = row.shared_bytes == 0 ? "-" : human_bytes(static_cast<double>(row.shared_bytes));
+    table.back().insert(table.back().begin() + 5, {busy, shared});
   }
-  print_line("kernels: FLOP and bytes of one launch; peak: estimated share of a core's peak");
+  print_line("kernels: FLOP and bytes of one launch; peak: estimated share of ",
+             is_of_gpu ? "what the GPU's arithmetic and memory allow" : "a core's peak");
+  if (is_of_gpu)
+    print_line("busy: invocations, of those that keep the GPU busy; shared: memory of a workgroup that a kernel takes");
   print_table(table);
 }
 
@@ -249,6 +258,10 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
                  {"guarded", kernel.cost().guarded()},
                  {"tuned", kernel.tuned()},
                  {"opts", opts_text(kernel.opts())}};
+    if (reply.plan().target().has_gpu()) {
+      item["occupancy_percent"] = kernel.cost().occupancy_percent();
+      item["shared_bytes"] = kernel.cost().shared_bytes();
+    }
     if (kernel.passes_size() > 0) item["passes"] = passes_json(kernel.passes(), true);
     if (report.dump || kernel.passes_size() > 0) item["ast"] = kernel.ast();
     json["kernels"].push_back(item);

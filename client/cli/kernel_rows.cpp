@@ -45,7 +45,8 @@ void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& value
 
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values) {
   std::vector<KernelRow> rows;
-  const bool has_cycles = runtime::runs_on_host(explained.plan().target().device());  // which the estimate is of
+  const bool is_of_gpu = explained.plan().target().has_gpu();
+  const bool has_cycles = is_of_gpu || runtime::runs_on_host(explained.plan().target().device());
   for (const v1::ExplainedKernel& kernel : explained.kernels()) {
     KernelRow& row = rows.emplace_back();
     row.place = static_cast<std::uint32_t>(rows.size() - 1);
@@ -56,6 +57,10 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const s
     row.ops = static_cast<double>(kernel.cost().ops());
     row.bytes = static_cast<double>(kernel.cost().bytes_read() + kernel.cost().bytes_written());
     row.guarded = kernel.cost().guarded();
+    if (is_of_gpu) {
+      row.occupancy_percent = static_cast<int>(kernel.cost().occupancy_percent());
+      row.shared_bytes = kernel.cost().shared_bytes();
+    }
     if (!has_cycles) continue;
     row.cycles = static_cast<double>(kernel.cost().cycles());
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());

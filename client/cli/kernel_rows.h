@@ -22,12 +22,15 @@ struct KernelRow {
   double time_us = -1;                  // of its launches in a replay; negative: not measured
   double cycles = 0, least_cycles = 0;  // of one launch, estimated; 0: not known
   std::uint64_t units = 0;              // of its largest launch, which threads divide; 0: not measured
+  int occupancy_percent = -1;           // of a GPU; negative: of none
+  std::uint64_t shared_bytes = 0;       // of a GPU's workgroup
   std::uint64_t guarded = 0;            // accesses that compare with their buffer's length at run time
 
   // Of all launches of a replay; negative when there is nothing to tell.
   double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
   double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
-  // The estimate as a share of what a core's vectors of f32 do, above 1 with a matrix unit; negative: not known.
+  // The estimate as a share of what a core's vectors of f32 do, above 1 with a matrix unit; of a GPU, of what its
+  // arithmetic and its memory allow. Negative: not known.
   double peak_share() const { return cycles > 0 && ops > 0 ? least_cycles / cycles : -1; }
 
   // The node or line of the model that most of its work is for, and that node's operator, else the same again.

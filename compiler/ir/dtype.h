@@ -57,6 +57,8 @@ constexpr Scalar wmma_result(Scalar a, Scalar b) {
 
 // Likewise, of a GPU's matrix unit.
 constexpr Scalar matrix_result(Scalar a, Scalar b) {
+  const bool are_bytes = (a == Scalar::I8 || a == Scalar::U8) && (b == Scalar::I8 || b == Scalar::U8);
+  if (are_bytes) return Scalar::I32;
   return a == b && (a == Scalar::F16 || a == Scalar::BF16) ? Scalar::F32 : Scalar::Void;
 }
 

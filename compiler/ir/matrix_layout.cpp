@@ -43,6 +43,23 @@ constexpr MatrixShape kShapes[] = {
      .a = {8, {row(1), row(2), row(4), row(8), column(8)}, {column(1), column(2), column(4)}},
      .b = {8, {column(1), column(2), column(4), column(8), row(8)}, {row(1), row(2), row(4)}},
      .sum = {8, {column(1), column(2), column(4), column(8), row(8)}, {row(1), row(2), row(4)}}},
+    {},
+    {.name = "mma.sync.m16n8k32",
+     .m = 16,
+     .n = 8,
+     .k = 32,
+     .subgroup = 32,
+     .a = {16, {column(4), column(8), row(1), row(2), row(4)}, {column(1), column(2), row(8), column(16)}},
+     .b = {8, {row(4), row(8), column(1), column(2), column(4)}, {row(1), row(2), row(16)}},
+     .sum = {4, {column(2), column(4), row(1), row(2), row(4)}, {column(1), row(8)}}},
+    {.name = "mfma 16x16x32",
+     .m = 16,
+     .n = 16,
+     .k = 32,
+     .subgroup = 64,
+     .a = {8, {row(1), row(2), row(4), row(8), column(8), column(16)}, {column(1), column(2), column(4)}},
+     .b = {8, {column(1), column(2), column(4), column(8), row(8), row(16)}, {row(1), row(2), row(4)}},
+     .sum = {4, {column(1), column(2), column(4), column(8), row(4), row(8)}, {row(1), row(2)}}},
 };
 
 // Element e of invocation i is number e * subgroup + i of the matrix, row after row.

@@ -6,7 +6,7 @@
 // Which invocation has what of Vulkan's cooperative matrices is the driver's secret: they are loaded and stored whole
 // (MatrixAccess), and a layout of our own stands for theirs where kernels are interpreted.
 //
-// Sources: NVIDIA, "PTX ISA 8.5", mma.m16n8k16; AMD, "CDNA3 ISA", chapter 7, and its Matrix Instruction Calculator;
+// Sources: NVIDIA, "PTX ISA 8.5", mma.m16n8k16 and m16n8k32; AMD, "CDNA3 ISA", chapter 7, and its Matrix Instruction Calculator;
 // AMD, "RDNA3 ISA" and "RDNA4 ISA", wave matrix multiply accumulate.
 #pragma once
 #include <array>
@@ -22,6 +22,8 @@ enum class MatrixLayout : std::uint8_t {
   WmmaGfx11,    // 16 bits: 16x16x16, both halves of a subgroup have the same operands
   WmmaGfx12,    // 16 bits: 16x16x16
   Cooperative,  // VK_KHR_cooperative_matrix, of the sizes and the subgroup that the device has
+  MmaSync8,     // NVIDIA sm_80 and later, 8 bits: 16x8x32
+  Mfma8,        // AMD gfx942, 8 bits: 16x16x32; AMD's other units have 8 bits where they have 16
 };
 
 enum class MatrixOperand : std::uint8_t { A, B, Sum };
@@ -61,6 +63,7 @@ bool is_cooperative_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::i
 constexpr std::int64_t padded_row(std::int64_t columns) { return columns + 4; }
 // Those of one size.
 inline constexpr MatrixLayout kMatrixLayouts[] = {MatrixLayout::MmaSync16, MatrixLayout::Mfma16,
-                                                  MatrixLayout::WmmaGfx11, MatrixLayout::WmmaGfx12};
+                                                  MatrixLayout::WmmaGfx11, MatrixLayout::WmmaGfx12,
+                                                  MatrixLayout::MmaSync8,  MatrixLayout::Mfma8};
 
 }  // namespace hearth::ir

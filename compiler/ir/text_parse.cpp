@@ -124,7 +124,7 @@ bool parse_wmma(const Fields& f, WmmaInfo& v) {
             v.group > 0 && v.k % v.group == 0;
   std::uint16_t layout = 0;
   if (!f.value("layout").empty())
-    ok = ok && f.number("layout", layout) && layout <= static_cast<int>(MatrixLayout::Cooperative);
+    ok = ok && f.number("layout", layout) && layout <= static_cast<int>(MatrixLayout::Mfma8);
   v.layout = static_cast<MatrixLayout>(layout);
   const bool is_cooperative = v.layout == MatrixLayout::Cooperative;
   if (f.value("subgroup").empty()) return ok && !is_cooperative;

@@ -27,10 +27,9 @@ class TileChooser {
     return {opts_of(best), of_best};
   }
 
-  std::vector<TimedOpts> all() {
-    std::vector<TimedOpts> tiles;
-    for_each([&](const TileSize& tile, double time) { tiles.push_back({opts_of(tile), time}); });
-    return tiles;
+  std::vector<TimedOpts> all() const {
+    return all_timed<TileSize>([&](auto visit) { for_each(visit); },
+                               [&](const TileSize& tile) { return opts_of(tile); });
   }
 
  private:

@@ -23,22 +23,18 @@ struct Block {
 class BlockChooser {
  public:
   BlockChooser(const KernelFacts& facts, const TileAxes& axes, const target::Target& target)
-      : f_(facts), axes_(axes), target_(target), unit_(ir::shape_of(target.matrix_unit())) {}
+      : f_(facts),
+        axes_(axes),
+        target_(target),
+        product_(*matrix_product(axes.reduce)),
+        info_(target.matrix_unit(product_.a->dtype.scalar, product_.b->dtype.scalar)),
+        unit_(ir::shape_of(info_)) {}
 
-  TimedOpts run() {
-    Block best;
-    double least = std::numeric_limits<double>::infinity();
-    for_each([&](const Block& block, double time) {
-      if (time < least) least = time, best = block;
-    });
-    if (best.steps == 0) return {{}, least};
-    return {opts_of(best), least};
+  TimedOpts run() const {
+    return fastest<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
   }
-
-  std::vector<TimedOpts> all() {
-    std::vector<TimedOpts> blocks;
-    for_each([&](const Block& block, double time) { blocks.push_back({opts_of(block), time}); });
-    return blocks;
+  std::vector<TimedOpts> all() const {
+    return all_timed<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
   }
 
  private:
@@ -94,14 +90,15 @@ class BlockChooser {
     };
     if (!fits(axes_.columns, size.columns, unit_.n) || !fits(axes_.rows, size.rows, unit_.m)) return false;
     if (block.steps > 1 && depth_of(block) >= 2 * assumed_length(axes_.reduce->source(block.reduced))) return false;
-    constexpr std::int64_t kPadding = 15;  // at most, of a row (passes/kernel/operand_copies)
-    return (size.columns + size.rows) * (depth_of(block) * block.behind + kPadding) * 2 + bytes_of_results(size) <=
+    constexpr std::int64_t kPadding = 31;  // at most, of a row (passes/kernel/operand_copies)
+    return (size.columns + size.rows) * (depth_of(block) * block.behind + kPadding) * byte_size(product_.a->dtype) +
+               bytes_of_results(size) <=
            target_.shared_bytes();
   }
 
   // That pass from matrices to invocations through shared memory (passes/kernel/matrix_tiles).
   std::int64_t bytes_of_results(TileSize size) const {
-    if (target_.matrix_unit().layout != ir::MatrixLayout::Cooperative) return 0;
+    if (info_.layout != ir::MatrixLayout::Cooperative) return 0;
     return size.rows * size.columns / unit_.n * ir::padded_row(unit_.n) * 4;
   }
 
@@ -114,7 +111,7 @@ class BlockChooser {
     const auto matrices = static_cast<double>(block.matrices.rows * block.matrices.columns);
     // Of a step of the unit: its products, and fragments of which pairs of elements are loaded at once.
     const double products = matrices * static_cast<double>(std::int64_t{unit_.m} * unit_.n * unit_.k) /
-                            static_cast<double>(unit_.subgroup) / target_.matrix_speed();
+                            static_cast<double>(unit_.subgroup) / target_.matrix_speed(info_);
     const double fragments =
         static_cast<double>(block.matrices.rows * unit_.a.elements + block.matrices.columns * unit_.b.elements) / 2 *
         shared;
@@ -153,6 +150,8 @@ class BlockChooser {
   const KernelFacts& f_;
   const TileAxes& axes_;
   const target::Target& target_;
+  const Product product_;
+  const ir::WmmaInfo info_;
   const ir::MatrixShape unit_;
 };
 
@@ -167,7 +166,9 @@ bool is_product(const KernelFacts& facts, const TileAxes& axes) {
 }
 
 bool is_for_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
-  return is_product(facts, axes) && target.multiplies_matrices(matrix_product(axes.reduce)->a->dtype.scalar);
+  if (!is_product(facts, axes)) return false;
+  const std::optional<Product> product = matrix_product(axes.reduce);
+  return target.multiplies_matrices(product->a->dtype.scalar, product->b->dtype.scalar);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 //   const std::optional<TileAxes> axes = tile_axes(facts);
 //   double loads = axes->reads(access, {.columns = 4, .rows = 8});
 #pragma once
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,23 @@ struct TimedOpts {
   std::vector<Opt> opts;
   double time = 0;
 };
+
+// Of what `for_each` visits, each with its time: the fastest, and all. No opts where there is none.
+template <class Block, class ForEach, class OptsOf>
+TimedOpts fastest(ForEach for_each, OptsOf opts_of) {
+  std::optional<Block> best;
+  double least = std::numeric_limits<double>::infinity();
+  for_each([&](const Block& block, double time) {
+    if (time < least) least = time, best = block;
+  });
+  return {best ? opts_of(*best) : std::vector<Opt>(), least};
+}
+template <class Block, class ForEach, class OptsOf>
+std::vector<TimedOpts> all_timed(ForEach for_each, OptsOf opts_of) {
+  std::vector<TimedOpts> all;
+  for_each([&](const Block& block, double time) { all.push_back({opts_of(block), time}); });
+  return all;
+}
 
 struct TileSize {
   std::int64_t columns = 1, rows = 1;

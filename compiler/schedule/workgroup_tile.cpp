@@ -28,20 +28,11 @@ class BlockChooser {
   BlockChooser(const KernelFacts& facts, const TileAxes& axes, const target::Target& target)
       : f_(facts), axes_(axes), target_(target) {}
 
-  TimedOpts run() {
-    Block best;
-    double least = std::numeric_limits<double>::infinity();
-    for_each([&](const Block& block, double time) {
-      if (time < least) least = time, best = block;
-    });
-    if (best.length == 0) return {{}, least};
-    return {opts_of(best), least};
+  TimedOpts run() const {
+    return fastest<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
   }
-
-  std::vector<TimedOpts> all() {
-    std::vector<TimedOpts> blocks;
-    for_each([&](const Block& block, double time) { blocks.push_back({opts_of(block), time}); });
-    return blocks;
+  std::vector<TimedOpts> all() const {
+    return all_timed<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
   }
 
  private:

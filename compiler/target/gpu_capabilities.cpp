@@ -47,6 +47,9 @@ Capabilities invocations(const v1::Target& record) {
       ir::shape_of(arch->matrix).subgroup == record.gpu().subgroup_size()) {
     const ir::MatrixShape& shape = ir::shape_of(arch->matrix);
     can.matrix_unit = {shape.m, shape.n, shape.k, 1, arch->matrix};
+    const ir::MatrixShape& bytes = ir::shape_of(arch->byte_matrix);
+    can.byte_matrix_unit = {bytes.m, bytes.n, bytes.k, 1, arch->byte_matrix};
+    can.multiplies_unsigned_bytes = arch->matrix != ir::MatrixLayout::Mfma16;
     can.matrix_speed = speed_of(arch->matrix);
   }
   can.is_tuned = true;

@@ -21,6 +21,14 @@ Capabilities capabilities_of(const v1::Target& record) {
 
 Target::Target(const v1::Target& record) : record_(record), can_(capabilities_of(record)) {}
 
+ir::WmmaInfo Target::matrix_unit(ir::Scalar a, ir::Scalar b) const {
+  const ir::Scalar sum = ir::matrix_result(a, b);
+  if (sum == ir::Scalar::F32) return a == ir::Scalar::F16 || can_.multiplies_bf16 ? can_.matrix_unit : ir::WmmaInfo();
+  const bool is_signed = a == ir::Scalar::I8 && b == ir::Scalar::I8;
+  return sum == ir::Scalar::I32 && (is_signed || can_.multiplies_unsigned_bytes) ? can_.byte_matrix_unit
+                                                                                 : ir::WmmaInfo();
+}
+
 std::optional<MatrixUnit> Target::vector_unit(ir::Scalar a, ir::Scalar b) const {
   if (a == ir::Scalar::BF16) return can_.bf16_unit;
   return a == b ? can_.same_byte_unit : can_.byte_unit;

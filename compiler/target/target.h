@@ -31,11 +31,11 @@ struct Capabilities {
   std::int64_t vector_registers = 16;
   bool has_masks = false;
   bool has_scaleb = false;
-  std::optional<MatrixUnit> bf16_unit;       // sums of bf16 products
-  std::optional<MatrixUnit> byte_unit;       // of u8 times i8
-  std::optional<MatrixUnit> same_byte_unit;  // of bytes of one signedness
-  ir::WmmaInfo matrix_unit;                  // of a subgroup; Whole: none
-  bool multiplies_bf16 = true;
+  std::optional<MatrixUnit> bf16_unit;         // sums of bf16 products
+  std::optional<MatrixUnit> byte_unit;         // of u8 times i8
+  std::optional<MatrixUnit> same_byte_unit;    // of bytes of one signedness
+  ir::WmmaInfo matrix_unit, byte_matrix_unit;  // of a subgroup, for 16 and for 8 bits; Whole: none
+  bool multiplies_bf16 = true, multiplies_unsigned_bytes = true;
   double matrix_speed = 1;
   bool exchanges = false;  // invocations of a subgroup, values
   std::int64_t allocation_bytes = 0;
@@ -64,15 +64,19 @@ class Target {
 
   // The best unit of one row for sums of products of these types, exact in the wider type; nothing where there is none.
   std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
-  // What multiplies matrices of f16, and mostly of bf16, for a subgroup; its layout is Whole where nothing does.
-  const ir::WmmaInfo& matrix_unit() const { return can_.matrix_unit; }
-  bool multiplies_matrices(ir::Scalar of) const {
-    return can_.matrix_unit.layout != ir::MatrixLayout::Whole && (of == ir::Scalar::F16 || can_.multiplies_bf16);
+  // What multiplies matrices of these types for a subgroup (f16, mostly bf16 and bytes); its layout is Whole where nothing
+  // does.
+  ir::WmmaInfo matrix_unit(ir::Scalar a, ir::Scalar b) const;
+  bool multiplies_matrices(ir::Scalar a, ir::Scalar b) const {
+    return matrix_unit(a, b).layout != ir::MatrixLayout::Whole;
   }
   // Of a subgroup, that may exchange values without shared memory; 0: none may, or their number varies.
   std::int64_t exchanging_invocations() const { return can_.exchanges ? subgroup_size() : 0; }
-  // Its multiply-adds in the time of one of ordinary arithmetic.
-  double matrix_speed() const { return can_.matrix_speed; }
+  // Its multiply-adds in the time of one of ordinary arithmetic: of bytes it does twice as many where its matrices of them
+  // are larger.
+  double matrix_speed(const ir::WmmaInfo& unit) const {
+    return unit == can_.matrix_unit ? can_.matrix_speed : 2 * can_.matrix_speed;
+  }
 
   // Threads that a launch is divided for; 0: unknown.
   std::int64_t threads() const { return record_.threads(); }
@@ -109,6 +113,8 @@ class Target {
   std::int64_t shared_bytes() const { return record_.gpu().shared_bytes(); }
   // Of intermediates, for which launches need not share memory: the last cache of large GPUs holds 50 MB and more.
   std::uint64_t small_arena_bytes() const { return std::uint64_t{48} << 20; }
+  // Of f32, that a GPU computes while memory gives it a byte: an A100 6, an MI250X 7, an H100 10, an MI300X 15.
+  double multiply_adds_per_byte() const { return 8; }
   // Of a barrier, in multiply-adds of an invocation: some 30 cycles, while its subgroup waits for the others.
   double barrier_cost() const { return 30; }
   // Invocations that run in step.

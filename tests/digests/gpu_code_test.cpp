@@ -254,25 +254,34 @@ TEST_CASE("a kernel of workgroups has its barriers, shared memory and size in th
   if (ptxas.empty()) SKIP_CASE("there is no ptxas");
 }
 
-TEST_CASE("a product of f16 or bf16 is the matrix unit's on every GPU that has one, with wide loads and no spill") {
+TEST_CASE(
+    "a product of f16, bf16 or bytes is the matrix unit's on every GPU that has one, with wide loads and no spill") {
   struct Unit {
-    const char *target, *instruction, *load;  // from shared memory
+    const char *target, *of_halves, *of_bytes, *load, *byte_load;  // loads from shared memory
   };
-  const Unit units[] = {{"cuda:sm_80", "mma.sync.aligned.m16n8k16.row.col", "ld.shared"},
-                        {"cuda:sm_90a", "mma.sync.aligned.m16n8k16.row.col", "ld.shared"},
-                        {"hip:gfx90a", "v_mfma_f32_16x16x16", "ds_read_b64"},
-                        {"hip:gfx942", "v_mfma_f32_16x16x16", "ds_read_b64"},
-                        {"hip:gfx1100", "v_wmma_f32_16x16x16", "ds_load_b128"},
-                        {"hip:gfx1201", "v_wmma_f32_16x16x16", "ds_load_b128"},
-                        {"cuda:sm_70", "", ""}};
+  const Unit units[] = {{"cuda:sm_80", "mma.sync.aligned.m16n8k16.row.col", "mma.sync.aligned.m16n8k32.row.col",
+                         "ld.shared", "ld.shared"},
+                        {"cuda:sm_90a", "mma.sync.aligned.m16n8k16.row.col", "mma.sync.aligned.m16n8k32.row.col",
+                         "ld.shared", "ld.shared"},
+                        {"hip:gfx90a", "v_mfma_f32_16x16x16", "v_mfma_i32_16x16x16", "ds_read_b64", "ds_read"},
+                        {"hip:gfx942", "v_mfma_f32_16x16x16", "v_mfma_i32_16x16x32", "ds_read_b64", "ds_read_b64"},
+                        {"hip:gfx1100", "v_wmma_f32_16x16x16", "v_wmma_i32_16x16x16", "ds_load_b128", "ds_load_b128"},
+                        {"hip:gfx1201", "v_wmma_f32_16x16x16", "v_wmma_i32_16x16x16", "ds_load_b128", "ds_load"},
+                        {"cuda:sm_70", "", "", "", ""}};
   const std::string ptxas = find_ptxas();
   const Folder folder;
   for (const Unit& unit : units) {
-    for (const v1::DType dtype : {v1::F16, v1::BF16}) {
+    for (const v1::DType dtype : {v1::F16, v1::BF16, v1::I8}) {
+      const char* const instruction = dtype == v1::I8 ? unit.of_bytes : unit.of_halves;
       INFO(unit.target << " " << v1::DType_Name(dtype));
       const v1::Target target = *runtime::named_target(unit.target);
       conformance::GraphBuilder b;
-      b.output(b.op(v1::MATMUL, {b.input(dtype, {1024, 1024}), b.input(dtype, {1024, 1024})}));
+      const auto operand = [&] {
+        const auto x = b.input(dtype, {1024, 1024});
+        return dtype == v1::I8 ? b.cast(x, v1::I32) : x;
+      };
+      const auto left = operand(), right = operand();
+      b.output(b.op(v1::MATMUL, {left, right}));
       v1::CompileOptions options;
       options.set_opt_level(2);
       const absl::StatusOr<v1::LoweredPlan> lowered = compiler::lower(b.graph(), target, options);
@@ -282,14 +291,14 @@ TEST_CASE("a product of f16 or bf16 is the matrix unit's on every GPU that has o
       const absl::StatusOr<v1::CompiledKernel> done = compiler::compile_kernel(lowered->kernels(0), target, options);
       REQUIRE(done.ok());
       const std::string& text = done->passes(done->passes_size() - 1).text();
-      if (*unit.instruction == '\0') {
+      if (*instruction == '\0') {
         CHECK_FALSE(absl::StrContains(text, "mma."));
         continue;
       }
-      CHECK(absl::StrContains(text, unit.instruction));
+      CHECK(absl::StrContains(text, instruction));
       if (target.device() == "cuda") {
         CHECK((absl::StrContains(text, "ld.shared.b32") || absl::StrContains(text, "ld.shared.u32")));
-        CHECK_FALSE(absl::StrContains(text, "ld.shared.u16"));
+        CHECK_FALSE((absl::StrContains(text, "ld.shared.u16") || absl::StrContains(text, "ld.shared.u8")));
         if (ptxas.empty()) continue;
         const Ran ran = run(absl::StrCat(ptxas, " -v -arch=", target.arch(), " ",
                                          folder.write("product.ptx", done->artifact().data()), " -o /dev/null"));
@@ -298,8 +307,9 @@ TEST_CASE("a product of f16 or bf16 is the matrix unit's on every GPU that has o
         CHECK(spilling(ran.text, {}) == "");
         continue;
       }
-      CHECK(absl::StrContains(text, unit.load));
-      CHECK_FALSE((absl::StrContains(text, "ds_read_u16") || absl::StrContains(text, "ds_load_u16")));
+      CHECK(absl::StrContains(text, dtype == v1::I8 ? unit.byte_load : unit.load));
+      for (const char* narrow : {"ds_read_u16", "ds_load_u16", "ds_read_u8", "ds_load_u8"})
+        CHECK_FALSE(absl::StrContains(text, narrow));
       CHECK(absl::StrContains(text, ".vgpr_spill_count: 0"));
     }
   }

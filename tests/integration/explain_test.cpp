@@ -286,6 +286,31 @@ TEST_CASE("explain --measure says in one table what each kernel is limited by, a
         machine);
 }
 
+TEST_CASE("explain: of a GPU's kernels the share of what it allows, the invocations that are busy, and shared memory") {
+  Place place;
+  ModelBuilder m(17);
+  m.input("x", {512, 512}).input("w", {512, 512}).node("MatMul", {"x", "w"}, {"p"}, "product");
+  m.node("Relu", {"x"}, {"r"}, "activation").output("p").output("r");
+  const std::string model = save_explained(place, m);
+  const Ran text = place.run_ok({"hearth", "explain", model, "--target", "cuda:sm_90a"});
+  CHECK_THAT(text.out,
+             Contains("what the GPU's arithmetic and memory allow") && Contains("busy") && Contains("shared"));
+  const auto json = place.json({"hearth", "explain", model, "--target", "cuda:sm_90a", "--json"});
+  for (const auto& kernel : json["kernels"]) {
+    INFO(kernel.dump(2));
+    const bool multiplies = kernel["source"].get<std::string>().find("product") != std::string::npos;
+    CHECK(kernel["least_cycles"] > 0);
+    CHECK(kernel["cycles"].get<double>() >= kernel["least_cycles"].get<double>());
+    CHECK((kernel["occupancy_percent"] > 0 && kernel["occupancy_percent"] <= 100));
+    CHECK((kernel["shared_bytes"] > 0) == multiplies);
+    // 512^3 multiply-adds of at most 32,768 invocations; a megabyte read and one written for the other.
+    if (multiplies) CHECK(kernel["least_cycles"].get<double>() == Approx(512.0 * 512 * 512 / 32768).epsilon(0.01));
+    if (!multiplies) CHECK(kernel["least_cycles"].get<double>() == Approx(8.0 * 2 * (1 << 20) / 32768).epsilon(0.01));
+  }
+  CHECK_FALSE(
+      place.json({"hearth", "explain", model, "--threads", "1", "--json"})["kernels"][0].contains("shared_bytes"));
+}
+
 TEST_CASE("explain --by operator or node: sums of kernels, most first") {
   Place place;
   const std::string model = two_kernels(place);

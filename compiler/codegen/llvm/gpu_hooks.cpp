@@ -182,20 +182,31 @@ class NvptxHooks final : public WorkgroupHooks {
     return b_.CreateIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {}, {all, value, b_.getInt32(mask), whole});
   }
   llvm::Value* multiply(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums, const Widen&) override {
-    if (wmma->as<ir::WmmaInfo>().layout != ir::MatrixLayout::MmaSync16) return nullptr;
+    const ir::MatrixLayout layout = wmma->as<ir::WmmaInfo>().layout;
+    if (layout != ir::MatrixLayout::MmaSync16 && layout != ir::MatrixLayout::MmaSync8) return nullptr;
+    const bool are_bytes = layout == ir::MatrixLayout::MmaSync8;
     const bool is_half = wmma->source(0)->dtype.scalar == ir::Scalar::F16;
     llvm::Type* const pair = is_half ? vector(b_.getHalfTy(), 2) : b_.getInt32Ty();
     std::vector<llvm::Value*> arguments;
     for (llvm::Value* fragment : {a, b}) {
-      const unsigned words = lanes_of(fragment) / 2;
+      const unsigned words = lanes_of(fragment) / (are_bytes ? 4 : 2);
       llvm::Value* of_words = b_.CreateBitCast(fragment, vector(b_.getInt32Ty(), words));
       for (unsigned i = 0; i < words; ++i)
         arguments.push_back(b_.CreateBitCast(b_.CreateExtractElement(of_words, i), pair));
     }
     for (unsigned i = 0; i < lanes_of(sums); ++i) arguments.push_back(b_.CreateExtractElement(sums, i));
-    llvm::Value* parts = b_.CreateIntrinsic(
-        is_half ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32 : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
-        {}, arguments);
+    const auto of_bytes = [&] {
+      const bool is_signed[] = {ir::is_signed_int(wmma->source(0)->dtype), ir::is_signed_int(wmma->source(1)->dtype)};
+      if (is_signed[0])
+        return is_signed[1] ? llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8
+                            : llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8_u8;
+      return is_signed[1] ? llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_u8_s8
+                          : llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_u8;
+    };
+    llvm::Value* parts = b_.CreateIntrinsic(are_bytes ? of_bytes()
+                                            : is_half ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32
+                                                      : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16,
+                                            {}, arguments);
     for (unsigned i = 0; i < lanes_of(sums); ++i)
       sums = b_.CreateInsertElement(sums, b_.CreateExtractValue(parts, i), i);
     return sums;
@@ -211,6 +222,23 @@ class AmdgpuHooks final : public WorkgroupHooks {
     function.setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
     function.addFnAttr("amdgpu-flat-work-group-size", absl::StrCat(size_, ",", size_));
     function.addFnAttr("uniform-work-group-size", "true");
+  }
+  // Four of them in each word.
+  llvm::Value* multiply_bytes(ir::UOpRef wmma, llvm::Value* a, llvm::Value* b, llvm::Value* sums) {
+    llvm::Value* const none = b_.getInt32(0);  // no broadcast of blocks
+    const ir::MatrixLayout layout = wmma->as<ir::WmmaInfo>().layout;
+    if (layout == ir::MatrixLayout::Mfma16 || layout == ir::MatrixLayout::Mfma8) {
+      llvm::Type* const whole = b_.getIntNTy(8 * lanes_of(a));
+      return b_.CreateIntrinsic(layout == ir::MatrixLayout::Mfma8 ? llvm::Intrinsic::amdgcn_mfma_i32_16x16x32_i8
+                                                                  : llvm::Intrinsic::amdgcn_mfma_i32_16x16x16i8,
+                                {}, {b_.CreateBitCast(a, whole), b_.CreateBitCast(b, whole), sums, none, none, none});
+    }
+    if (layout != ir::MatrixLayout::WmmaGfx11 && layout != ir::MatrixLayout::WmmaGfx12) return nullptr;
+    llvm::Type* const words = vector(b_.getInt32Ty(), lanes_of(a) / 4);
+    const auto is_signed = [&](int side) { return b_.getInt1(ir::is_signed_int(wmma->source(side)->dtype)); };
+    return b_.CreateIntrinsic(
+        llvm::Intrinsic::amdgcn_wmma_i32_16x16x16_iu8, {sums->getType(), words},
+        {is_signed(0), b_.CreateBitCast(a, words), is_signed(1), b_.CreateBitCast(b, words), sums, b_.getInt1(false)});
   }
   llvm::Value* workgroup() override { return call(llvm::Intrinsic::amdgcn_workgroup_id_x); }
   // hidden_block_count_x, which whoever launches the kernel fills in by the code object's notes.
@@ -237,6 +265,7 @@ class AmdgpuHooks final : public WorkgroupHooks {
       a = b_.CreateBitCast(a, vector(b_.getHalfTy(), lanes_of(a)));
       b = b_.CreateBitCast(b, vector(b_.getHalfTy(), lanes_of(b)));
     }
+    if (ir::is_int(wmma->source(0)->dtype)) return multiply_bytes(wmma, a, b, sums);
     switch (wmma->as<ir::WmmaInfo>().layout) {
       case ir::MatrixLayout::Mfma16: {
         llvm::Value* const none = b_.getInt32(0);  // no broadcast of blocks
@@ -309,13 +338,27 @@ class SimtHooks final : public GpuHooks {
       b_.CreateStore(value, memory);
       return memory;
     };
-    llvm::Value *left = in_memory(wide(a)), *right = in_memory(wide(b)), *result = in_memory(sums);
+    // The stand-in multiplies floats, in which products of bytes and a unit's sums of them are exact.
+    const bool are_bytes = ir::is_int(wmma->source(0)->dtype);
+    const auto floats_like = [&](llvm::Value* value) {
+      const auto* const type = llvm::cast<llvm::FixedVectorType>(value->getType());
+      return llvm::FixedVectorType::get(b_.getFloatTy(), type->getNumElements());
+    };
+    llvm::Type* const floats = floats_like(sums);
+    const auto widened = [&](llvm::Value* value, int side) {
+      if (!are_bytes) return wide(value);
+      llvm::Type* const type = floats_like(value);
+      return ir::is_signed_int(wmma->source(side)->dtype) ? b_.CreateSIToFP(value, type) : b_.CreateUIToFP(value, type);
+    };
+    llvm::Value *left = in_memory(widened(a, 0)), *right = in_memory(widened(b, 1)),
+                *result = in_memory(are_bytes ? llvm::Constant::getNullValue(floats) : sums);
     llvm::Type *pointer = b_.getPtrTy(), *number = b_.getInt64Ty();
     auto* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, number, number, pointer, pointer, pointer}, false);
     const auto layout = static_cast<std::uint64_t>(wmma->as<ir::WmmaInfo>().layout);
     b_.CreateCall(type, field(pointer, offsetof(hearth_simt_workgroup, multiply)),
                   {function_->getArg(3), b_.getInt64(next_place()), b_.getInt64(layout), left, right, result});
-    return b_.CreateLoad(sums->getType(), result);
+    if (!are_bytes) return b_.CreateLoad(sums->getType(), result);
+    return b_.CreateAdd(sums, b_.CreateFPToSI(b_.CreateLoad(floats, result), sums->getType()));
   }
 
   // Of what waits for others as a barrier does.

@@ -43,16 +43,21 @@ void Emitter::find_matrices() {
   }
 }
 
-Emitter::Id Emitter::zero_sums(const ir::WmmaInfo& unit) {
-  const Id type = m_.matrix_type(unit, MatrixOperand::Sum);
-  return b_.createOp(spv::OpCompositeConstruct, type, std::vector<Id>{m_.real(m_.f32(), 0)});
+Emitter::Id Emitter::zero_sums(const ir::WmmaInfo& unit, ir::Scalar scalar) {
+  const Id type = m_.matrix_type(unit, MatrixOperand::Sum, scalar);
+  const Id zero = scalar == ir::Scalar::I32 ? b_.makeIntConstant(0) : m_.real(m_.f32(), 0);
+  return b_.createOp(spv::OpCompositeConstruct, type, std::vector<Id>{zero});
 }
 
 absl::StatusOr<Emitter::Id> Emitter::product(UOpRef wmma, Id sums) {
   HEARTH_ASSIGN_OR_RETURN(const Id a, value(wmma->source(0)));
   HEARTH_ASSIGN_OR_RETURN(const Id b, value(wmma->source(1)));
-  const Id type = m_.matrix_type(wmma->as<ir::WmmaInfo>(), MatrixOperand::Sum);
-  return b_.createOp(kOpCooperativeMatrixMulAdd, type, std::vector<Id>{a, b, sums});
+  const Id type = m_.matrix_type(wmma->as<ir::WmmaInfo>(), MatrixOperand::Sum, wmma->dtype.scalar);
+  using Operand = spv::IdImmediate;
+  std::vector<Operand> operands = {{true, a}, {true, b}, {true, sums}};
+  constexpr unsigned kAllSigned = 15;  // both operands, the sums and the result
+  if (ir::is_int(wmma->dtype)) operands.push_back({false, kAllSigned});
+  return b_.createOp(kOpCooperativeMatrixMulAdd, type, operands);
 }
 
 absl::Status Emitter::emit_matrix(UOpRef node) {
@@ -62,7 +67,7 @@ absl::Status Emitter::emit_matrix(UOpRef node) {
       return accumulate_matrix(node);
     case Op::Wmma: {
       if (only_summed_.contains(node)) return absl::OkStatus();
-      HEARTH_ASSIGN_OR_RETURN(const Id result, product(node, zero_sums(node->as<ir::WmmaInfo>())));
+      HEARTH_ASSIGN_OR_RETURN(const Id result, product(node, zero_sums(node->as<ir::WmmaInfo>(), node->dtype.scalar)));
       values_[node] = result;
       return absl::OkStatus();
     }
@@ -74,7 +79,7 @@ absl::Status Emitter::emit_matrix(UOpRef node) {
       const auto [by_columns, stride] = placed(matrix);
       using Operand = spv::IdImmediate;
       values_[node] =
-          b_.createOp(kOpCooperativeMatrixLoad, m_.matrix_type(matrix.unit, matrix.operand),
+          b_.createOp(kOpCooperativeMatrixLoad, m_.matrix_type(matrix.unit, matrix.operand, node->dtype.scalar),
                       std::vector<Operand>{{true, access.pointer},
                                            {true, m_.integer(32, by_columns ? 1 : 0)},
                                            {true, m_.integer(32, stride)},
@@ -107,8 +112,8 @@ absl::Status Emitter::store_matrix(UOpRef node) {
 absl::Status Emitter::accumulate_matrix(UOpRef node) {
   if (node->is(Op::Acc)) {
     const ir::WmmaInfo& unit = matrices_.at(node);
-    const Id cell = variable(m_.matrix_type(unit, MatrixOperand::Sum), "sums");
-    b_.createStore(zero_sums(unit), cell);
+    const Id cell = variable(m_.matrix_type(unit, MatrixOperand::Sum, node->dtype.scalar), "sums");
+    b_.createStore(zero_sums(unit, node->dtype.scalar), cell);
     values_[node] = cell;
     return absl::OkStatus();
   }

@@ -59,7 +59,7 @@ class Emitter {
   absl::Status accumulate_matrix(ir::UOpRef node);
   absl::Status store_matrix(ir::UOpRef node);
   absl::StatusOr<Id> product(ir::UOpRef wmma, Id sums);
-  Id zero_sums(const ir::WmmaInfo& unit);
+  Id zero_sums(const ir::WmmaInfo& unit, ir::Scalar scalar);
 
   absl::StatusOr<Id> value(ir::UOpRef node);
   Id row_word(std::uint64_t place);  // of the launch's row

@@ -68,13 +68,26 @@ spv::Id Module::matrix_type(const MatrixKind& kind) {
   return known;
 }
 
-spv::Id Module::matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand) {
+spv::Id Module::matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand, ir::Scalar scalar) {
   need("cooperativeMatrix");
-  if (operand == ir::MatrixOperand::Sum) return matrix_type({f32(), unit.m, unit.n, 2});
-  if (need("shaderFloat16")) builder_.addCapability(spv::CapabilityFloat16);
-  const spv::Id f16 = builder_.makeFloatType(16);
-  return operand == ir::MatrixOperand::A ? matrix_type({f16, unit.m, unit.k, 0})
-                                         : matrix_type({f16, unit.k, unit.n, 1});
+  spv::Id component = f32();
+  if (scalar == Scalar::I32) component = builder_.makeIntType(32);
+  if (scalar == Scalar::I8) {
+    word(8);
+    component = builder_.makeIntType(8);
+  }
+  if (scalar == Scalar::F16) {
+    if (need("shaderFloat16")) builder_.addCapability(spv::CapabilityFloat16);
+    component = builder_.makeFloatType(16);
+  }
+  switch (operand) {
+    case ir::MatrixOperand::A:
+      return matrix_type({component, unit.m, unit.k, 0});
+    case ir::MatrixOperand::B:
+      return matrix_type({component, unit.k, unit.n, 1});
+    default:
+      return matrix_type({component, unit.m, unit.n, 2});
+  }
 }
 
 bool Module::need(std::string_view feature) {

@@ -45,8 +45,8 @@ class Module {
   spv::Id word(int bits);  // an unsigned integer
   spv::Id f32() { return builder_.makeFloatType(32); }
   spv::Id f64();
-  // Of a matrix of f16 (operands) or of f32 (sums) that a subgroup has.
-  spv::Id matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand);
+  // Of a matrix of f16 or i8 (operands), or of their sums in 32 bits, that a subgroup has.
+  spv::Id matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand, ir::Scalar scalar);
   spv::Id boolean() { return builder_.makeBoolType(); }
   spv::Id pointer_to(spv::Id type) { return builder_.makePointer(spv::StorageClassPhysicalStorageBufferEXT, type); }
 

@@ -20,6 +20,9 @@ struct KernelCost {
   double bytes_written = 0;
   // passes/kernel/kernel_estimate, and the least that the operations take on one core of the target; 0: not known.
   double cycles = 0, least_cycles = 0;
+  // Of a GPU (passes/kernel/gpu_estimate): the invocations that there are of those that keep it busy, and memory of a
+  // workgroup.
+  double occupancy = 0, shared_bytes = 0;
   double guarded = 0;  // accesses that passes/kernel/check_bounds found no proof for: each compares at run time
 };
 

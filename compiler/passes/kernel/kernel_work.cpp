@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/passes/kernel/evaluations.h"
+#include "compiler/passes/kernel/gpu_estimate.h"
 #include "compiler/passes/kernel/kernel_estimate.h"
 #include "compiler/passes/ranged/movement_index.h"
 #include "compiler/passes/ranged/stages.h"
@@ -78,8 +79,9 @@ void count_work(const KernelContext& context, UOpRef flat, Kernel& out) {
 
 void estimate_cycles(const KernelContext& context, UOpRef kernel, Kernel& out) {
   if (!context.tuning.describe) return;
-  out.cost.cycles =
-      estimated_cycles(at_values(context.g, kernel, values_of(context.g, kernel, context.tuning.var_values)));
+  const UOpRef at = at_values(context.g, kernel, values_of(context.g, kernel, context.tuning.var_values));
+  if (context.target.unit() == target::Unit::Invocation) return estimate_on_gpu(at, context.target, out.cost);
+  out.cost.cycles = estimated_cycles(at);
 }
 
 }  // namespace hearth::passes

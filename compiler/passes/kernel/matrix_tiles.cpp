@@ -24,14 +24,14 @@ struct Place {
 
 class MatrixTiler {
  public:
-  MatrixTiler(ir::Graph& g, UOpRef kernel, const target::Target& target)
-      : g_(g), kernel_(kernel), target_(target), shape_(ir::shape_of(unit())), axes_(g, kernel) {}
+  MatrixTiler(ir::Graph& g, UOpRef kernel, const ir::WmmaInfo& unit)
+      : g_(g), kernel_(kernel), unit_(unit), shape_(ir::shape_of(unit)), axes_(g, kernel) {}
 
   absl::StatusOr<UOpRef> run(const Opt& opt) {
     std::optional<WorkgroupReduction> found = divided_reduction(axes_, kernel_, opt.axis, opt.amount, true);
     if (!found || !found->within || opt.amount % shape_.k != 0) return kernel_;
     const std::optional<schedule::Product> product = schedule::matrix_product(found->divided);
-    if (!product || !target_.multiplies_matrices(product->a->dtype.scalar)) return kernel_;
+    if (!product) return kernel_;
     lane_ = axes_.range(g_.index(shape_.subgroup), RangeKind::Invocation);
     found->tile.invocations *= shape_.subgroup;
     OperandCopies copies(axes_, found->tile);
@@ -59,7 +59,7 @@ class MatrixTiler {
       const OperandCopy copy = copies.add(load, ranges, OperandCopies::Order::DepthLast);
       const bool is_a = operand == MatrixOperand::A;
       // Those along a row of the copy are loaded at once.
-      const std::uint16_t wide = copy.ranges.back() == found->within ? neighbours_along(operand) : 1;
+      const std::uint16_t wide = copy.ranges.back() == found->within ? neighbours_along(operand, copy.dtype) : 1;
       std::vector<UOpRef> elements;
       for (std::uint32_t e = 0; e < shape_.fragment(operand).elements; e += wide) {
         const Place place = place_of(operand, e);
@@ -77,7 +77,7 @@ class MatrixTiler {
     UOpRef left = fragment(a, *of_a, MatrixOperand::A), right = fragment(b, *of_b, MatrixOperand::B);
     const ir::DType sums = found->reduce->dtype.with_lanes(shape_.sum.elements);
     std::vector<UOpRef> sources(found->divided->sources.begin(), found->divided->sources.end());
-    sources[0] = g_.make(Op::Wmma, sums, {left, right}, unit());
+    sources[0] = g_.make(Op::Wmma, sums, {left, right}, unit_);
     std::ranges::replace(sources, found->within, step);
     std::vector<UOpRef> stores = copies.stores();
     UOpRef result = g_.make(Op::Reduce, sums, sources, found->reduce->payload);
@@ -92,14 +92,13 @@ class MatrixTiler {
   }
 
  private:
-  const ir::WmmaInfo& unit() const { return target_.matrix_unit(); }
-  bool is_cooperative() const { return unit().layout == ir::MatrixLayout::Cooperative; }
+  bool is_cooperative() const { return unit_.layout == ir::MatrixLayout::Cooperative; }
 
   UOpRef index_of(const OperandCopy& copy, const Coordinates& at) {
     return g_.make(Op::Index, ir::Scalar::Void, {copy.memory, copy.position(g_, at), g_.boolean(true)});
   }
   ir::MatrixAccess access_of(const OperandCopy& copy, MatrixOperand operand, UOpRef rows, UOpRef columns) const {
-    return {unit(), operand, static_cast<std::uint32_t>(copy.stride(rows)),
+    return {unit_, operand, static_cast<std::uint32_t>(copy.stride(rows)),
             static_cast<std::uint32_t>(copy.stride(columns))};
   }
   UOpRef matrix_load(const OperandCopy& copy, const Coordinates& at, MatrixOperand operand, UOpRef rows,
@@ -146,11 +145,12 @@ class MatrixTiler {
   }
 
   // Elements of a fragment that are neighbours along the reduction, at most 16 bytes.
-  std::uint16_t neighbours_along(MatrixOperand operand) const {
+  std::uint16_t neighbours_along(MatrixOperand operand, ir::DType dtype) const {
+    const int most = 16 / byte_size(dtype);
     const auto part = operand == MatrixOperand::A ? &ir::MatrixStep::column : &ir::MatrixStep::row;
     std::uint16_t along = 1;
     for (const ir::MatrixStep& step : shape_.fragment(operand).of_element) {
-      if (along == 8 || step.*part != along) break;
+      if (along == most || step.*part != along) break;
       along = static_cast<std::uint16_t>(2 * along);
     }
     return along;
@@ -209,7 +209,7 @@ class MatrixTiler {
 
   ir::Graph& g_;
   UOpRef kernel_;
-  const target::Target& target_;
+  const ir::WmmaInfo unit_;
   const ir::MatrixShape shape_;
   FreshAxes axes_;
   UOpRef lane_ = nullptr, rows_ = nullptr, columns_ = nullptr;
@@ -220,9 +220,14 @@ class MatrixTiler {
 absl::StatusOr<UOpRef> matrix_tiles(ir::Graph& graph, UOpRef kernel, const std::vector<Opt>& opts,
                                     const target::Target& target) {
   const auto opt = std::ranges::find(opts, Opt::Kind::Matrix, &Opt::kind);
-  if (opt == opts.end() || contains_op(kernel, Op::Allocate) || target.matrix_unit().layout == ir::MatrixLayout::Whole)
-    return kernel;
-  return MatrixTiler(graph, kernel, target).run(*opt);
+  if (opt == opts.end() || contains_op(kernel, Op::Allocate)) return kernel;
+  for (UOpRef x : toposort(kernel)) {
+    const std::optional<schedule::Product> product = x->is(Op::Reduce) ? schedule::matrix_product(x) : std::nullopt;
+    if (!product) continue;
+    const ir::WmmaInfo unit = target.matrix_unit(product->a->dtype.scalar, product->b->dtype.scalar);
+    return unit.layout == ir::MatrixLayout::Whole ? kernel : MatrixTiler(graph, kernel, unit).run(*opt);
+  }
+  return kernel;
 }
 
 }  // namespace hearth::passes

@@ -1,6 +1,7 @@
 #include "compiler/passes/plan/plan_build.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/import/import_expr.h"
@@ -107,6 +108,8 @@ v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::T
     cost.set_cycles(static_cast<std::uint64_t>(k.cost.cycles));
     cost.set_least_cycles(static_cast<std::uint64_t>(k.cost.least_cycles));
     cost.set_guarded(static_cast<std::uint64_t>(k.cost.guarded));
+    cost.set_occupancy_percent(static_cast<std::uint32_t>(std::ceil(100 * k.cost.occupancy)));
+    cost.set_shared_bytes(static_cast<std::uint64_t>(k.cost.shared_bytes));
     if (k.blob) {
       *spec.mutable_blob() = *k.blob;
       *kernel.mutable_blob() = *k.blob;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "compiler/ir/shape.h"
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/contraction_reuse.h"
 #include "compiler/passes/ranged/invariant_stages.h"
@@ -147,7 +148,7 @@ class KeepScores {
     return std::ranges::any_of(stage_body(scores), [&](UOpRef x) {
       if (!x->is(Op::Reduce)) return false;
       const std::optional<schedule::Product> product = schedule::matrix_product(x);
-      return product && target_.multiplies_matrices(product->a->dtype.scalar);
+      return product && target_.multiplies_matrices(product->a->dtype.scalar, product->b->dtype.scalar);
     });
   }
 
@@ -172,7 +173,11 @@ class KeepScores {
     UOpRef k = sum->source(1);
     UOpRef product = g_.make(Op::Reduce, sum->dtype, {g_.mul(factors[0], factors[1]), k}, sum->payload);
     UOpRef total = g_.make(Op::Reduce, sum->dtype, {of_row, k}, sum->payload);
-    const std::pair<UOpRef, UOpRef> to_quotient[] = {{sum, g_.binary(Op::Div, product, total)}};
+    UOpRef quotient = g_.binary(Op::Div, product, total);
+    // Of no keys the products add up to nothing.
+    if (ir::may_be_empty(k))
+      quotient = g_.where(ir::fold_lt(g_, g_.index(0), k->source(0)), quotient, g_.constant(sum->dtype, 0.0));
+    const std::pair<UOpRef, UOpRef> to_quotient[] = {{sum, quotient}};
     std::vector<UOpRef> all(products->sources.begin(), products->sources.end());
     all[0] = replaced_below(g_, products->source(0), to_quotient);
     return g_.make(Op::Stage, products->dtype, all, products->payload);

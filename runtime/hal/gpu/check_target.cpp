@@ -1,6 +1,7 @@
 #include "runtime/hal/gpu/check_target.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/kernel_abi.h"
 #include "base/text.h"
@@ -30,8 +31,11 @@ absl::Status check_gpu_target(const v1::Target& target, const DeviceInfo& info) 
                   own.gpu().max_workgroup_invocations());
   }
   if (const auto& wanted = target.gpu(); wanted.has_cooperative_matrix()) {
+    const auto sizes = [](const v1::CooperativeMatrix& of) { return std::tuple(of.m(), of.n(), of.k()); };
     const v1::CooperativeMatrix &matrix = wanted.cooperative_matrix(), &ours = own.gpu().cooperative_matrix();
-    const bool is_same = matrix.m() == ours.m() && matrix.n() == ours.n() && matrix.k() == ours.k();
+    const bool is_same = sizes(matrix) == sizes(ours) &&
+                         (!wanted.has_cooperative_byte_matrix() ||
+                          sizes(wanted.cooperative_byte_matrix()) == sizes(own.gpu().cooperative_byte_matrix()));
     if (!is_same || wanted.subgroup_size() != own.gpu().subgroup_size()) {
       return refuse("subgroups of ", wanted.subgroup_size(), " invocations that multiply matrices of ", matrix.m(),
                     " x ", matrix.n(), " x ", matrix.k(), ", and ", info.name, " has subgroups of ",

@@ -19,7 +19,7 @@ struct Properties {
 };
 using GetProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice, std::uint32_t*, Properties*);
 
-constexpr std::int32_t kFloat16 = 0, kFloat32 = 1, kSubgroup = 3;
+constexpr std::int32_t kFloat16 = 0, kFloat32 = 1, kSigned8 = 3, kSigned32 = 5, kSubgroup = 3;
 constexpr std::uint32_t kLongest = 64;  // that kernels are made for
 
 bool has_extension(VkPhysicalDevice device) {
@@ -53,25 +53,39 @@ std::vector<Properties> properties_of(VkInstance instance, VkPhysicalDevice devi
 
 bool is_used(const Properties& p, std::uint32_t invocations) {
   const auto is_size = [](std::uint32_t size) { return std::has_single_bit(size) && size <= kLongest; };
-  const auto is_divided = [&](std::uint32_t elements) { return elements % invocations == 0; };
-  return p.a == kFloat16 && p.b == kFloat16 && p.c == kFloat32 && p.result == kFloat32 && p.saturates == VK_FALSE &&
-         p.scope == kSubgroup && is_size(p.m) && is_size(p.n) && is_size(p.k) && is_divided(p.m * p.k) &&
-         is_divided(p.k * p.n) && is_divided(p.m * p.n);
+  const auto is_divided = [&](std::uint32_t elements) {
+    return elements % invocations == 0 && elements / invocations <= kLongest;
+  };
+  return p.saturates == VK_FALSE && p.scope == kSubgroup && is_size(p.m) && is_size(p.n) && is_size(p.k) &&
+         is_divided(p.m * p.k) && is_divided(p.k * p.n) && is_divided(p.m * p.n);
+}
+
+std::optional<v1::CooperativeMatrix> largest(const std::vector<Properties>& all, std::int32_t operand,
+                                             std::int32_t sum) {
+  std::optional<v1::CooperativeMatrix> found;
+  for (const Properties& p : all) {
+    if (p.a != operand || p.b != operand || p.c != sum || p.result != sum) continue;
+    if (found && found->m() * found->n() * found->k() >= p.m * p.n * p.k) continue;
+    found.emplace();
+    found->set_m(p.m), found->set_n(p.n), found->set_k(p.k);
+  }
+  return found;
 }
 
 }  // namespace
 
-std::optional<v1::CooperativeMatrix> cooperative_matrix_of(VkInstance instance, VkPhysicalDevice device,
+std::optional<CooperativeMatrices> cooperative_matrices_of(VkInstance instance, VkPhysicalDevice device,
                                                            std::uint32_t invocations) {
   if (!has_extension(device) || !has_feature(device)) return std::nullopt;
-  std::optional<v1::CooperativeMatrix> largest;
-  for (const Properties& p : properties_of(instance, device)) {
-    if (!is_used(p, invocations)) continue;
-    if (largest && largest->m() * largest->n() * largest->k() >= p.m * p.n * p.k) continue;
-    largest.emplace();
-    largest->set_m(p.m), largest->set_n(p.n), largest->set_k(p.k);
-  }
-  return largest;
+  std::vector<Properties> all = properties_of(instance, device);
+  std::erase_if(all, [&](const Properties& p) { return !is_used(p, invocations); });
+  const CooperativeMatrices found = {largest(all, kFloat16, kFloat32), largest(all, kSigned8, kSigned32)};
+  return found.halves ? std::optional(found) : std::nullopt;
+}
+
+void set_cooperative_matrices(const CooperativeMatrices& matrices, v1::GpuLimits& gpu) {
+  if (matrices.halves) *gpu.mutable_cooperative_matrix() = *matrices.halves;
+  if (matrices.bytes) *gpu.mutable_cooperative_byte_matrix() = *matrices.bytes;
 }
 
 bool has_cooperative_matrices(std::span<const std::uint32_t> module) {

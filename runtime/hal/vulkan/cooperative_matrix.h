@@ -23,10 +23,15 @@ struct CooperativeMatrixFeatures {
   VkBool32 cooperative_matrix = VK_FALSE, robust_buffer_access = VK_FALSE;
 };
 
-// The largest matrices of f16, with sums in f32, that a subgroup of `invocations` multiplies; nothing where the device
-// lacks the extension or has no such matrices.
-std::optional<v1::CooperativeMatrix> cooperative_matrix_of(VkInstance instance, VkPhysicalDevice device,
+// The largest matrices that a subgroup of `invocations` multiplies: of f16, with sums in f32, and of i8 with sums in i32.
+struct CooperativeMatrices {
+  std::optional<v1::CooperativeMatrix> halves, bytes;
+};
+// Nothing where the device lacks the extension, or has no such matrices of f16.
+std::optional<CooperativeMatrices> cooperative_matrices_of(VkInstance instance, VkPhysicalDevice device,
                                                            std::uint32_t invocations);
+// Into a record.
+void set_cooperative_matrices(const CooperativeMatrices& matrices, v1::GpuLimits& gpu);
 
 // Whether a module's kernel multiplies cooperative matrices: its subgroups have to be full, and of the size of the record.
 bool has_cooperative_matrices(std::span<const std::uint32_t> module);

@@ -30,7 +30,7 @@ struct Facts {
                                             .pNext = &properties11};
   VkPhysicalDeviceMemoryProperties memory = {};
   bool has_compute_queue = false;
-  std::optional<v1::CooperativeMatrix> matrix;  // that kernels may multiply
+  std::optional<CooperativeMatrices> matrix;  // that kernels may multiply
 
   Facts(VkInstance instance, VkPhysicalDevice device) {
     vkGetPhysicalDeviceProperties(device, &properties.properties);
@@ -48,7 +48,7 @@ struct Facts {
     const bool is_hardware = basic().deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU;
     if (is_hardware && fixes_subgroups() && features12.shaderFloat16 == VK_TRUE &&
         features12.vulkanMemoryModel == VK_TRUE && features.features.shaderInt16 == VK_TRUE)
-      matrix = cooperative_matrix_of(instance, device, properties11.subgroupSize);
+      matrix = cooperative_matrices_of(instance, device, properties11.subgroupSize);
   }
   Facts(const Facts&) = delete;
   Facts& operator=(const Facts&) = delete;
@@ -150,7 +150,7 @@ v1::Target target_of(const Facts& facts) {
   gpu.set_workgroup_size(std::min(gpu.max_workgroup_invocations(),
                                   std::max(kMinInvocations, kSubgroups * facts.properties11.subgroupSize)));
   gpu.set_shared_bytes(limits.maxComputeSharedMemorySize);
-  if (facts.matrix) *gpu.mutable_cooperative_matrix() = *facts.matrix;
+  if (facts.matrix) set_cooperative_matrices(*facts.matrix, gpu);
   // Mesa's llvmpipe ends all loops of an invocation together after so many rounds, without an error
   // (LP_MAX_TGSI_LOOP_ITERATIONS; vulkan_test measures it). Drivers of GPUs end what runs for seconds: half of the
   // shortest such time, the 5 s of Intel's xe (amdgpu: 10 s).

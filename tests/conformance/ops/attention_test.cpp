@@ -138,6 +138,17 @@ TEST_CASE("workgroups: attention in one kernel of a GPU, whatever its lengths, m
     kept += program.lowered().plan().launches_size() == 1 + 2 * f.activated;
   }
   CHECK(kept > kRounds / 3);
+  // Nothing is cached yet.
+  GraphBuilder b;
+  Feed feed;
+  Form f;
+  f.queries = {4, 4}, f.keys = {b.var("k", 0, 40), 0};
+  f.depth = f.width = 8;
+  feed.vars.push_back(0);
+  build(b, f, feed);
+  Program program(b.graph(), shared_tile_target(8));
+  CHECK(program.lowered().plan().launches_size() == 1);
+  program.check(feed, Tolerance::exact());
 }
 
 TEST_CASE("attention on GPUs with shared memory is one kernel in f32, and its products are a matrix unit's in f16") {

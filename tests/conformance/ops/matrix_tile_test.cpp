@@ -12,7 +12,9 @@ namespace {
 
 using ir::Scalar;
 
-bool has_matrix_unit() { return on_gpu() && target::Target(matrix_target()).multiplies_matrices(Scalar::F16); }
+bool has_matrix_unit() {
+  return on_gpu() && target::Target(matrix_target()).multiplies_matrices(Scalar::F16, Scalar::F16);
+}
 
 int num_by_unit(const Program& program) {
   return static_cast<int>(std::ranges::count_if(program.lowered().kernels(), [](const v1::KernelSpec& kernel) {
@@ -31,7 +33,7 @@ void check_products(Scalar narrow, std::int64_t rows, std::int64_t depth, std::i
   const Node wide = b.op(v1::MATMUL, {b.cast(x, v1::F32), b.cast(b.permute(v, {1, 0}), v1::F32)});
   b.output(b.op(v1::EXP, {b.op(v1::ADD, {wide, b.expand(bias, {rows, columns})})}));
   Program program(b.graph(), matrix_target());
-  CHECK(num_by_unit(program) == (target::Target(matrix_target()).multiplies_matrices(narrow) ? 2 : 0));
+  CHECK(num_by_unit(program) == (target::Target(matrix_target()).multiplies_matrices(narrow, narrow) ? 2 : 0));
   program.check({{uniform(narrow, {rows, depth}, 1), uniform(narrow, {depth, columns}, 2),
                   uniform(narrow, {columns, depth}, 3), uniform(Scalar::F32, {1, columns}, 4)},
                  {}},
@@ -46,6 +48,22 @@ TEST_CASE("matrix units: products of f16 and bf16, whatever their lengths") {
     check_products(narrow, 48, 16, 32);
     check_products(narrow, 63, 95, 62);
     check_products(narrow, 47, 47, 79);
+  }
+}
+
+TEST_CASE("matrix units: products of bytes are exact, whatever their signs and lengths") {
+  if (!has_matrix_unit()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU with a matrix unit");
+  for (const auto& [a, b] : {std::pair{Scalar::I8, Scalar::I8}, {Scalar::U8, Scalar::I8}, {Scalar::U8, Scalar::U8}}) {
+    for (const auto& [rows, depth, columns] : {std::array<std::int64_t, 3>{48, 64, 32}, {63, 95, 62}, {79, 65, 95}}) {
+      CAPTURE(rows, depth, columns, ir::to_string(a), ir::to_string(b));
+      GraphBuilder builder;
+      const Node x = builder.input(wire(a), {rows, depth}), w = builder.input(wire(b), {columns, depth});
+      builder.output(
+          builder.op(v1::MATMUL, {builder.cast(x, v1::I32), builder.cast(builder.permute(w, {1, 0}), v1::I32)}));
+      Program program(builder.graph(), matrix_target());
+      CHECK(num_by_unit(program) == (target::Target(matrix_target()).multiplies_matrices(a, b) ? 1 : 0));
+      program.check({{ramp(a, {rows, depth}, 1, 120), ramp(b, {columns, depth}, 2, 120)}, {}}, Tolerance::exact());
+    }
   }
 }
 
@@ -88,7 +106,7 @@ TEST_CASE("matrix units: products of a batch, and with a window") {
 TEST_CASE("matrix units: attention in 16 bits has both of its products by the unit, and keeps 16 bits in memory") {
   if (!has_matrix_unit()) SKIP_CASE("HEARTH_CONFORMANCE_DEVICE names no GPU with a matrix unit");
   for (const Scalar narrow : {Scalar::F16, Scalar::BF16}) {
-    if (!target::Target(matrix_target()).multiplies_matrices(narrow)) continue;
+    if (!target::Target(matrix_target()).multiplies_matrices(narrow, narrow)) continue;
     const v1::DType dtype = wire(narrow);
     GraphBuilder b;
     const Node q = b.input(dtype, {2, 48, 32}), k = b.input(dtype, {2, 64, 32}), v = b.input(dtype, {2, 64, 32});

@@ -124,6 +124,7 @@ static v1::Target cooperative_target() {
   } else {
     v1::CooperativeMatrix& matrix = *gpu.mutable_cooperative_matrix();
     matrix.set_m(8), matrix.set_n(8), matrix.set_k(8);
+    *gpu.mutable_cooperative_byte_matrix() = matrix;
   }
   for (const char* feature : {"cooperativeMatrix", "shaderFloat16", "vulkanMemoryModel"}) target.add_features(feature);
   std::sort(target.mutable_features()->begin(), target.mutable_features()->end());

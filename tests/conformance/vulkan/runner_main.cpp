@@ -22,9 +22,9 @@ int main() {
     hello.text(device->name());
     const v1::GpuLimits& matrices = device->matrices();
     hello.number(matrices.subgroup_size());
-    for (const std::uint32_t size :
-         {matrices.cooperative_matrix().m(), matrices.cooperative_matrix().n(), matrices.cooperative_matrix().k()})
-      hello.number(size);
+    for (const v1::CooperativeMatrix& matrix : {matrices.cooperative_matrix(), matrices.cooperative_byte_matrix()}) {
+      for (const std::uint32_t size : {matrix.m(), matrix.n(), matrix.k()}) hello.number(size);
+    }
   } catch (const std::exception& error) {
     hello.number(0);
     hello.text(error.what());

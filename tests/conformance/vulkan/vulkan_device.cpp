@@ -108,8 +108,8 @@ void VulkanDevice::make_device() {
   VkPhysicalDeviceProperties2 more = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
   vkGetPhysicalDeviceProperties2(physical_, &more);
   matrices_.set_subgroup_size(subgroup.subgroupSize);
-  const auto matrix = runtime::cooperative_matrix_of(instance_, physical_, subgroup.subgroupSize);
-  if (matrix) *matrices_.mutable_cooperative_matrix() = *matrix;
+  const auto matrix = runtime::cooperative_matrices_of(instance_, physical_, subgroup.subgroupSize);
+  if (matrix) runtime::set_cooperative_matrices(*matrix, matrices_);
   runtime::CooperativeMatrixFeatures matrix_features = {.cooperative_matrix = VK_TRUE};
   if (matrix) v13.pNext = &matrix_features;
 

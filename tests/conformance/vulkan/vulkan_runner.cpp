@@ -74,9 +74,12 @@ absl::Status VulkanRunner::start() {
   if (has_device) {
     matrices_.set_subgroup_size(static_cast<std::uint32_t>(hello.number()));
     const auto size = [&] { return static_cast<std::uint32_t>(hello.number()); };
-    v1::CooperativeMatrix matrix;
-    matrix.set_m(size()), matrix.set_n(size()), matrix.set_k(size());
-    if (matrix.m() > 0) *matrices_.mutable_cooperative_matrix() = matrix;
+    for (const bool of_bytes : {false, true}) {
+      v1::CooperativeMatrix matrix;
+      matrix.set_m(size()), matrix.set_n(size()), matrix.set_k(size());
+      if (matrix.m() == 0) continue;
+      *(of_bytes ? matrices_.mutable_cooperative_byte_matrix() : matrices_.mutable_cooperative_matrix()) = matrix;
+    }
     return absl::OkStatus();
   }
   stop();

@@ -25,6 +25,7 @@ v1::Target cooperative_target(const std::array<std::uint8_t, 4>& sizes) {
   gpu.mutable_cooperative_matrix()->set_m(sizes[0]);
   gpu.mutable_cooperative_matrix()->set_n(sizes[1]);
   gpu.mutable_cooperative_matrix()->set_k(sizes[2]);
+  *gpu.mutable_cooperative_byte_matrix() = gpu.cooperative_matrix();
   gpu.set_subgroup_size(sizes[3]);
   return target;
 }
@@ -37,8 +38,9 @@ v1::Target target_with(ir::MatrixLayout layout) {
     target.mutable_gpu()->set_subgroup_size(subgroup);
     return target;
   };
-  if (layout == ir::MatrixLayout::MmaSync16) return of("cuda", "sm_80", 32);
-  if (layout == ir::MatrixLayout::Mfma16) return of("hip", "gfx942", 64);
+  if (layout == ir::MatrixLayout::MmaSync16 || layout == ir::MatrixLayout::MmaSync8) return of("cuda", "sm_80", 32);
+  if (layout == ir::MatrixLayout::Mfma16) return of("hip", "gfx90a", 64);
+  if (layout == ir::MatrixLayout::Mfma8) return of("hip", "gfx942", 64);
   return of("hip", layout == ir::MatrixLayout::WmmaGfx11 ? "gfx1100" : "gfx1201", 32);
 }
 
@@ -115,6 +117,30 @@ TEST_CASE("elements are where the documents of the instruction sets have them") 
             std::pair(group + (i < 2 ? 0 : 8), thread * 2 + static_cast<int>(i & 1)));
     }
   }
+  // mma.m16n8k32 of bytes.
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const int group = static_cast<int>(lane / 4), thread = static_cast<int>(lane % 4);
+    for (std::uint32_t i = 0; i < 16; ++i) {
+      const bool is_upper = i < 4 || (i >= 8 && i < 12);
+      CHECK(at(ir::MatrixLayout::MmaSync8, A, lane, i) ==
+            std::pair(group + (is_upper ? 0 : 8), thread * 4 + static_cast<int>(i & 3) + (i < 8 ? 0 : 16)));
+    }
+    for (std::uint32_t i = 0; i < 8; ++i)
+      CHECK(at(ir::MatrixLayout::MmaSync8, B, lane, i) ==
+            std::pair(thread * 4 + static_cast<int>(i & 3) + (i < 4 ? 0 : 16), group));
+    for (std::uint32_t i = 0; i < 4; ++i)
+      CHECK(at(ir::MatrixLayout::MmaSync8, Sum, lane, i) == at(ir::MatrixLayout::MmaSync16, Sum, lane, i));
+  }
+  // V_MFMA_I32_16X16X32_I8: A[i][k] in lane i + 16 * (k / 8), element k % 8; D as f16's.
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    for (std::uint32_t k = 0; k < 32; ++k) {
+      const std::pair<int, int> place(i, k), across(k, i);
+      CHECK(at(ir::MatrixLayout::Mfma8, A, i + 16 * (k / 8), k % 8) == place);
+      CHECK(at(ir::MatrixLayout::Mfma8, B, i + 16 * (k / 8), k % 8) == across);
+    }
+    for (std::uint32_t lane = 0; lane < 64; ++lane)
+      CHECK(at(ir::MatrixLayout::Mfma8, Sum, lane, i % 4) == at(ir::MatrixLayout::Mfma16, Sum, lane, i % 4));
+  }
   // AMD: A[i][k] of V_MFMA_F32_16X16X16_F16 in lane i + 16 * (k / 4), element k % 4; D[i][j] in lane j + 16 * (i / 4),
   // element i % 4. D of RDNA3's V_WMMA in lane j + 16 * (i % 2), element i / 2; of RDNA4's in j + 16 * (i / 8), i % 8.
   for (std::uint32_t i = 0; i < 16; ++i) {
@@ -138,13 +164,23 @@ TEST_CASE("a product by a matrix unit is the product, whatever the unit, its ope
   std::mt19937 random(5);
   const Block blocks[] = {{1, 1, 1, 1, 1}, {1, 2, 2, 1, 2}, {2, 1, 1, 2, 1}};
   const Product products[] = {{16, 16, 16, false, false}, {21, 19, 35, true, false}, {3, 40, 17, false, true}};
+  using enum ir::Scalar;
+  const std::pair<ir::Scalar, ir::Scalar> types[] = {{F16, F16}, {BF16, BF16}, {I8, I8}, {U8, I8}, {I8, U8}, {U8, U8}};
   for (const ir::MatrixLayout layout : ir::kMatrixLayouts) {
     const v1::Target target = target_with(layout);
-    for (std::size_t i = 0; i < std::size(blocks); ++i) {
-      Product p = products[i];
-      p.a = p.b = i % 2 == 0 ? ir::Scalar::F16 : ir::Scalar::BF16;
-      const std::vector<Opt> opts = opts_of(blocks[i], ir::shape_of(layout));
-      INFO(std::string(ir::shape_of(layout).name) << ": " << to_string(opts));
+    std::size_t i = 0;
+    for (const auto& [a, b] : types) {
+      const Block& block = blocks[i++ % std::size(blocks)];
+      Product p = products[i % std::size(products)];
+      p.a = a, p.b = b;
+      const ir::WmmaInfo unit = target::Target(target).matrix_unit(a, b);
+      const bool has_unit = unit.layout != ir::MatrixLayout::Whole;
+      CHECK(
+          (has_unit || layout == ir::MatrixLayout::Mfma16 || layout == ir::MatrixLayout::Mfma8));  // no unsigned bytes
+      if (!has_unit) continue;
+      const std::vector<Opt> opts = opts_of(block, ir::shape_of(unit));
+      INFO(std::string(ir::shape_of(unit).name)
+           << " of " << to_string(a) << " and " << to_string(b) << ": " << to_string(opts));
       const auto buffers = buffers_of(p, random);
       bool by_unit = false;
       CHECK(run_with(p, opts, buffers, &by_unit, target).bytes == run_with(p, {}, buffers).bytes);
@@ -159,23 +195,27 @@ TEST_CASE("a product by cooperative matrices, which are loaded and stored whole,
   const Product products[] = {{16, 16, 16, false, false}, {21, 19, 35, true, false}, {3, 40, 17, false, true}};
   for (const auto& sizes : kCooperative) {
     const v1::Target target = cooperative_target(sizes);
-    const ir::MatrixShape unit = ir::shape_of(target::Target(target).matrix_unit());
-    for (std::size_t i = 0; i < std::size(blocks); ++i) {
-      Product p = products[i];
-      p.a = p.b = ir::Scalar::F16;
-      const std::vector<Opt> opts = opts_of(blocks[i], unit);
-      INFO(int{unit.m} << " x " << int{unit.n} << " x " << int{unit.k} << ": " << to_string(opts));
-      const auto buffers = buffers_of(p, random);
-      bool by_unit = false;
-      CHECK(run_with(p, opts, buffers, &by_unit, target).bytes == run_with(p, {}, buffers).bytes);
-      CHECK(by_unit);
+    for (const ir::Scalar dtype : {ir::Scalar::F16, ir::Scalar::I8}) {
+      const ir::MatrixShape unit = ir::shape_of(target::Target(target).matrix_unit(dtype, dtype));
+      for (std::size_t i = 0; i < std::size(blocks); ++i) {
+        Product p = products[i];
+        p.a = p.b = dtype;
+        const std::vector<Opt> opts = opts_of(blocks[i], unit);
+        INFO(int{unit.m} << " x " << int{unit.n} << " x " << int{unit.k} << " of " << to_string(dtype) << ": "
+                         << to_string(opts));
+        const auto buffers = buffers_of(p, random);
+        bool by_unit = false;
+        CHECK(run_with(p, opts, buffers, &by_unit, target).bytes == run_with(p, {}, buffers).bytes);
+        CHECK(by_unit);
+      }
     }
   }
   Product bf16{16, 16, 16, false, false, ir::Scalar::BF16, ir::Scalar::BF16};
   const v1::Target target = cooperative_target(kCooperative[2]);
   const auto buffers = buffers_of(bf16, random);
   bool by_unit = true;
-  const std::vector<Opt> opts = opts_of({}, ir::shape_of(target::Target(target).matrix_unit()));
+  const std::vector<Opt> opts =
+      opts_of({}, ir::shape_of(target::Target(target).matrix_unit(ir::Scalar::F16, ir::Scalar::F16)));
   CHECK(run_with(bf16, opts, buffers, &by_unit, target).bytes == run_with(bf16, {}, buffers).bytes);
   CHECK_FALSE(by_unit);
 }
