@@ -9,7 +9,7 @@ set(HEARTH_TEST_PHASES
   "(integration|daemon_life|ptxas|gpu_machines)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
   "(numpy|ops|onnx|buffers)_(conformance|compiled_cases)_test|numpy_cases|wire_oracle_test" release
-  "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
+  "(model_numbers|model_importer|model_workgroups|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
   # Rules and bounds, proved or drawn; code generators; schedules.
   "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|schedule|client_values)_test|simplify_fuzz" release
   # On a Vulkan device: sanitizers see its driver.

@@ -15,7 +15,9 @@ using ir::Op;
 using ir::RangeKind;
 using ir::UOpRef;
 
-double length_of_loop(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
+double length_of_loop(UOpRef range) {
+  return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1));
+}
 
 bool is_copied(UOpRef range) { return ir::is_range(range, RangeKind::Unroll); }
 
