@@ -27,12 +27,6 @@ class TileChooser {
     return {opts_of(best), of_best};
   }
 
-  std::vector<TimedOpts> all() const {
-    return all_timed<TileSize>([&](auto visit) { for_each(visit); },
-                               [&](const TileSize& tile) { return opts_of(tile); });
-  }
-
- private:
   template <class Visit>
   void for_each(Visit visit) const {
     for (const std::int64_t columns : kSizes) {
@@ -51,6 +45,7 @@ class TileChooser {
     return opts;
   }
 
+ private:
   bool is_possible(const TileSize& tile) const {
     if (tile.columns * tile.rows * axes_.value_words > target_.register_values()) return false;
     if (tile.columns > 1 && tile.columns > assumed_length(axes_.columns)) return false;
@@ -93,7 +88,7 @@ TimedOpts tile_of_invocation(const KernelFacts& facts, const TileAxes& axes, con
 
 std::vector<TimedOpts> tiles_of_invocation(const KernelFacts& facts, const TileAxes& axes,
                                            const target::Target& target) {
-  return TileChooser(facts, axes, target).all();
+  return all_timed(TileChooser(facts, axes, target));
 }
 
 }  // namespace hearth::schedule

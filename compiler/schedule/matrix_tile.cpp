@@ -30,14 +30,6 @@ class BlockChooser {
         info_(target.matrix_unit(product_.a->dtype.scalar, product_.b->dtype.scalar)),
         unit_(ir::shape_of(info_)) {}
 
-  TimedOpts run() const {
-    return fastest<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
-  }
-  std::vector<TimedOpts> all() const {
-    return all_timed<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
-  }
-
- private:
   template <class Visit>
   void for_each(Visit visit) const {
     const auto consider = [&](const Block& block) {
@@ -57,6 +49,15 @@ class BlockChooser {
     });
   }
 
+  std::vector<Opt> opts_of(const Block& block) const {
+    std::vector<Opt> opts;
+    add(opts, axes_.rows, unit_.m, block.matrices.rows, block.subgroups.rows);
+    add(opts, axes_.columns, unit_.n, block.matrices.columns, block.subgroups.columns);
+    opts.push_back({Opt::Kind::Matrix, axes_.reduce->source(block.reduced)->as<ir::RangeInfo>().axis, depth_of(block)});
+    return opts;
+  }
+
+ private:
   template <class Visit>
   void for_each_axis(Visit visit) const {
     std::int64_t behind = 1;
@@ -128,14 +129,6 @@ class BlockChooser {
     return rounds * tiles * per_tile;
   }
 
-  std::vector<Opt> opts_of(const Block& block) const {
-    std::vector<Opt> opts;
-    add(opts, axes_.rows, unit_.m, block.matrices.rows, block.subgroups.rows);
-    add(opts, axes_.columns, unit_.n, block.matrices.columns, block.subgroups.columns);
-    opts.push_back({Opt::Kind::Matrix, axes_.reduce->source(block.reduced)->as<ir::RangeInfo>().axis, depth_of(block)});
-    return opts;
-  }
-
   static void add(std::vector<Opt>& opts, UOpRef axis, std::int64_t unit, std::int64_t matrices,
                   std::int64_t subgroups) {
     const std::uint32_t id = axis->as<ir::RangeInfo>().axis;
@@ -175,13 +168,13 @@ bool is_for_unit(const KernelFacts& facts, const TileAxes& axes, const target::T
 
 TimedOpts tile_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
   if (!is_for_unit(facts, axes, target)) return {{}, std::numeric_limits<double>::infinity()};
-  return BlockChooser(facts, axes, target).run();
+  return fastest(BlockChooser(facts, axes, target));
 }
 
 std::vector<TimedOpts> tiles_of_matrix_unit(const KernelFacts& facts, const TileAxes& axes,
                                             const target::Target& target) {
   if (!is_for_unit(facts, axes, target)) return {};
-  return BlockChooser(facts, axes, target).all();
+  return all_timed(BlockChooser(facts, axes, target));
 }
 
 }  // namespace hearth::schedule

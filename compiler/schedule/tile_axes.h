@@ -19,20 +19,20 @@ struct TimedOpts {
   double time = 0;
 };
 
-// Of what `for_each` visits, each with its time: the fastest, and all. No opts where there is none.
-template <class Block, class ForEach, class OptsOf>
-TimedOpts fastest(ForEach for_each, OptsOf opts_of) {
-  std::optional<Block> best;
-  double least = std::numeric_limits<double>::infinity();
-  for_each([&](const Block& block, double time) {
-    if (time < least) least = time, best = block;
+// Of what a chooser visits (`for_each`), each with its time and opts (`opts_of`): the fastest, and all. No opts where
+// there is none.
+template <class Chooser>
+TimedOpts fastest(const Chooser& chooser) {
+  TimedOpts best{{}, std::numeric_limits<double>::infinity()};
+  chooser.for_each([&](const auto& block, double time) {
+    if (time < best.time) best = {chooser.opts_of(block), time};
   });
-  return {best ? opts_of(*best) : std::vector<Opt>(), least};
+  return best;
 }
-template <class Block, class ForEach, class OptsOf>
-std::vector<TimedOpts> all_timed(ForEach for_each, OptsOf opts_of) {
+template <class Chooser>
+std::vector<TimedOpts> all_timed(const Chooser& chooser) {
   std::vector<TimedOpts> all;
-  for_each([&](const Block& block, double time) { all.push_back({opts_of(block), time}); });
+  chooser.for_each([&](const auto& block, double time) { all.push_back({chooser.opts_of(block), time}); });
   return all;
 }
 

@@ -28,14 +28,6 @@ class BlockChooser {
   BlockChooser(const KernelFacts& facts, const TileAxes& axes, const target::Target& target)
       : f_(facts), axes_(axes), target_(target) {}
 
-  TimedOpts run() const {
-    return fastest<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
-  }
-  std::vector<TimedOpts> all() const {
-    return all_timed<Block>([&](auto visit) { for_each(visit); }, [&](const Block& block) { return opts_of(block); });
-  }
-
- private:
   template <class Visit>
   void for_each(Visit visit) const {
     for_each_depth([&](std::size_t reduced, std::int64_t length) {
@@ -49,6 +41,18 @@ class BlockChooser {
     });
   }
 
+  std::vector<Opt> opts_of(const Block& block) const {
+    std::vector<Opt> opts;
+    add(opts, axes_.rows, block.across.rows, {1, block.tile.rows});
+    // Neighbours load and store neighbours, 16 bytes each where they have as many.
+    const std::int64_t columns = block.tile.columns;
+    add(opts, axes_.columns, block.across.columns,
+        columns >= kWide ? Copies{columns / kWide, kWide} : Copies{columns, 1});
+    opts.push_back({Opt::Kind::Shared, axes_.reduce->source(block.reduced)->as<ir::RangeInfo>().axis, block.length});
+    return opts;
+  }
+
+ private:
   static std::vector<TileSize> sizes(std::span<const std::int64_t> of) {
     std::vector<TileSize> all;
     for (const std::int64_t columns : of) {
@@ -139,17 +143,6 @@ class BlockChooser {
     return rounds * tiles * (depth * per_element + per_tile);
   }
 
-  std::vector<Opt> opts_of(const Block& block) const {
-    std::vector<Opt> opts;
-    add(opts, axes_.rows, block.across.rows, {1, block.tile.rows});
-    // Neighbours load and store neighbours, 16 bytes each where they have as many.
-    const std::int64_t columns = block.tile.columns;
-    add(opts, axes_.columns, block.across.columns,
-        columns >= kWide ? Copies{columns / kWide, kWide} : Copies{columns, 1});
-    opts.push_back({Opt::Kind::Shared, axes_.reduce->source(block.reduced)->as<ir::RangeInfo>().axis, block.length});
-    return opts;
-  }
-
   // Of an invocation along an axis: groups that are as far from each other as the workgroup is long, and neighbours.
   struct Copies {
     std::int64_t apart, beside;
@@ -174,12 +167,12 @@ class BlockChooser {
 }  // namespace
 
 TimedOpts tile_of_workgroup(const KernelFacts& facts, const TileAxes& axes, const target::Target& target) {
-  return BlockChooser(facts, axes, target).run();
+  return fastest(BlockChooser(facts, axes, target));
 }
 
 std::vector<TimedOpts> tiles_of_workgroup(const KernelFacts& facts, const TileAxes& axes,
                                           const target::Target& target) {
-  return BlockChooser(facts, axes, target).all();
+  return all_timed(BlockChooser(facts, axes, target));
 }
 
 }  // namespace hearth::schedule

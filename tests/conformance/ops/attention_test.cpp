@@ -41,6 +41,17 @@ struct Attention {
   Feed feed;
 };
 
+// What else a graph has, drawn.
+void draw_rest(Random& random, std::int64_t least, Form& f) {
+  f.depth = random.in(least, 9);
+  f.width = random.in(least, 20);
+  f.masked = random.one_in(2);
+  f.scaled = random.one_in(2);
+  f.merged = random.one_in(2);
+  f.activated = random.one_in(3);
+  f.transposed = random.one_in(3);
+}
+
 // softmax(q kT * scale + mask) v
 void build(GraphBuilder& b, const Form& f, Feed& feed) {
   const v1::DType dtype = wire(f.dtype);
@@ -90,13 +101,7 @@ TEST_CASE("attention in the kernel of its rows") {
     f.heads = size("h", 1, 3);
     f.queries = size("q", 1, 37);
     f.keys = size("k", 1, 40);
-    f.depth = random.in(1, 9);
-    f.width = random.in(1, 20);
-    f.masked = random.one_in(2);
-    f.scaled = random.one_in(2);
-    f.merged = random.one_in(2);
-    f.activated = random.one_in(3);
-    f.transposed = random.one_in(3);
+    draw_rest(random, 1, f);
     build(b, f, feed);
     CAPTURE(round);
     Program program(b.graph(), targets[round % 2]);
@@ -124,13 +129,7 @@ TEST_CASE("workgroups: attention in one kernel of a GPU, whatever its lengths, m
       feed.vars.push_back(f.keys.value);
       f.keys.expr = b.var("k", random.one_in(2) ? 0 : 1, f.keys.value + random.in(0, 3));
     }
-    f.depth = random.in(2, 9);
-    f.width = random.in(2, 20);
-    f.masked = random.one_in(2);
-    f.scaled = random.one_in(2);
-    f.merged = random.one_in(2);
-    f.activated = random.one_in(4);
-    f.transposed = random.one_in(3);
+    draw_rest(random, 2, f);
     build(b, f, feed);
     CAPTURE(round, f.heads.value, f.queries.value, f.keys.value, f.depth, f.width);
     Program program(b.graph(), shared_tile_target(random.pick(std::vector<std::uint32_t>{4, 8})));
