@@ -20,6 +20,15 @@ skip() {
 # Debian's pip in the environment; the index is the user's configuration's.
 pip() { "$1/bin/python" -m pip --disable-pip-version-check --quiet "${@:2}"; }
 
+# Silero VAD's models, which the tests unpack (tests/models): the file alone, without what it needs.
+take_silero() {
+  local pinned
+  pinned=$(grep '^silero-vad' python/requirements.txt)
+  if compgen -G "build/python/models/silero_vad-${pinned#*==}-*.whl" > /dev/null; then return; fi
+  pip "$venv" download --timeout 15 --retries 1 --no-deps --only-binary :all: -d build/python/models "$pinned" \
+    2> build/python/silero.log || skip "Silero VAD's models" "no package index has $pinned (build/python/silero.log)"
+}
+
 make_venv() {
   local pinned
   pinned=$(sha256sum < python/requirements.txt)
@@ -29,7 +38,7 @@ make_venv() {
     skip "the Python package" "python3-venv is not installed"
     return 1
   fi
-  if ! pip "$venv" install --timeout 15 --retries 1 -r <(grep -v '^torch' python/requirements.txt) 2> build/python/pip.log; then
+  if ! pip "$venv" install --timeout 15 --retries 1 -r <(grep -vE '^(torch|silero-vad)' python/requirements.txt) 2> build/python/pip.log; then
     rm -rf "$venv"
     skip "the Python package" "no package index answers (build/python/pip.log)"
     return 1
@@ -75,13 +84,14 @@ make_wheels() {
   /usr/bin/python3 -m venv "$fresh"
   pip "$fresh" install --no-index --find-links "$wheels" hearth-compiler hearth-compiler-daemon numpy
   echo "python.sh: test of the wheels"
-  (cd / && env -i PATH=/usr/bin:/bin HOME="$root/build/python" "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
+  (cd / && env -i PATH=/usr/bin:/bin HOME="$root/build/python" HEARTH_TEST_MODELS="${HEARTH_TEST_MODELS:-}" \
+    HEARTH_MADE_MODELS="$build/test_models" "$fresh/bin/python" -B "$root/tests/python/wheel_test.py")
 }
 
 mkdir -p build/python
 case ${1:-all} in
-  venv) make_venv || true ;;
+  venv) if make_venv; then take_silero; fi ;;
   wheel) make_wheels ;;
-  all) if make_venv; then make_wheels; fi ;;
+  all) if make_venv; then take_silero; make_wheels; fi ;;
   *) echo "python.sh: unknown word '$1'; use venv or wheel" >&2; exit 2 ;;
 esac

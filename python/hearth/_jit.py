@@ -52,19 +52,26 @@ class JitFunction:
         """A method: each object has plans of its own."""
         if owner is None:
             return self
-        import weakref
-
         known = self._owned.get(id(owner))  # by identity: objects that are equal are two
         if known is None or known[0]() is not owner:
-            try:
-                reference = weakref.ref(owner, lambda _, key=id(owner): self._owned.pop(key, None))
-            except TypeError:
-                raise CallError(f"jit: a method of {type(owner).__name__}, which cannot be referred to weakly") from None
-            bound = JitFunction(self._function, capacity=self._capacity)
-            bound._dims, bound._options = self._dims, self._options
-            bound._owner = reference
-            known = self._owned[id(owner)] = reference, bound
+            with self._lock:
+                known = self._owned.get(id(owner))  # another thread's meanwhile
+                if known is None or known[0]() is not owner:
+                    known = self._owned[id(owner)] = self._bound_to(owner)
         return BoundJit(known[1], owner)
+
+    def _bound_to(self, owner):
+        """(a weak reference to the object, its method's plans)."""
+        import weakref
+
+        try:
+            reference = weakref.ref(owner, lambda _, key=id(owner): self._owned.pop(key, None))
+        except TypeError:
+            raise CallError(f"jit: a method of {type(owner).__name__}, which cannot be referred to weakly") from None
+        bound = JitFunction(self._function, capacity=self._capacity)
+        bound._dims, bound._options = self._dims, self._options
+        bound._owner = reference
+        return reference, bound
 
     def __call__(self, *args, **kwargs):
         if not kwargs:
@@ -73,7 +80,7 @@ class JitFunction:
                 if made is not NotImplemented:
                     self._hits += 1
                     if len(self._plans) > 1:
-                        self._plans.move_to_end(plan.key)
+                        self._used(plan.key)
                     if plan.only:
                         return made
                     return unflatten(plan.tree, [made] if plan.results == 1 else made)
@@ -107,7 +114,7 @@ class JitFunction:
                 if plan.holds():
                     self._hits += 1
                     if len(self._plans) > 1:
-                        self._plans.move_to_end(key)
+                        self._used(key)
                     self._note_fast(plan, tree, args)
                     return plan(leaves, gives_tensors)
         is_plain = tree is None
@@ -122,9 +129,23 @@ class JitFunction:
         attributes would keep their object alive."""
         if tree is not None or not args or self._owner is not None:
             return
-        if plan.fast is None:
-            plan.make_fast(args)
-        self._fast = [plan, *(other for other in self._fast if other is not plan)][:4]
+        with self._lock:
+            if plan not in self._plans.get(plan.key, ()):
+                return  # another thread's trace took its place
+            if plan.fast is None:
+                plan.make_fast(args)
+            self._fast = [plan, *(other for other in self._fast if other is not plan)][:4]
+
+    def _kept(self):
+        """All plans, of a copy: other threads' calls change the order while one looks."""
+        return [plan for plans in list(self._plans.values()) for plan in plans]
+
+    def _used(self, key):
+        """The least recently used plan is dropped first."""
+        try:
+            self._plans.move_to_end(key)
+        except KeyError:
+            pass  # another thread's trace took its place
 
     def _flatten(self, args, kwargs):
         leaves = []
@@ -174,7 +195,7 @@ class JitFunction:
             plan.key = key
             self._plans.setdefault(key, []).insert(0, plan)
             self._plans.move_to_end(key)
-            while sum(map(len, self._plans.values())) > self._capacity:
+            while len(self._kept()) > self._capacity:
                 oldest, plans = next(iter(self._plans.items()))
                 gone = plans.pop()
                 self._fast = [other for other in self._fast if other is not gone]
@@ -186,11 +207,12 @@ class JitFunction:
     @property
     def graphs(self):
         """What was traced, a hearth.Graph for each plan that is kept."""
-        return [plan.graph for plans in self._plans.values() for plan in plans]
+        return [plan.graph for plan in self._kept()]
 
     @property
     def stats(self):
-        return JitStats(self._traces, self._hits, self._evictions, sum(map(len, self._plans.values())))
+        with self._lock:
+            return JitStats(self._traces, self._hits, self._evictions, len(self._kept()))
 
     def __repr__(self):
         return f"hearth.jit({getattr(self, '__qualname__', self._function)!s}: {len(self.graphs)} plans)"

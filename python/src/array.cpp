@@ -29,6 +29,12 @@ int get_buffer(PyObject* self, Py_buffer* buffer, int flags) {
     PyErr_SetString(PyExc_BufferError, "the array is read-only");
     return -1;
   }
+  const auto is_long = [](std::int64_t length) { return length > 1; };
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && array.size() > 0 &&
+      std::ranges::count_if(array.shape, is_long) > 1) {
+    PyErr_SetString(PyExc_BufferError, "the array is in C order, and Fortran's was asked for; copy it");
+    return -1;
+  }
   buffer->buf = array.memory.get();
   buffer->len = static_cast<Py_ssize_t>(array.size_bytes());
   buffer->itemsize = static_cast<Py_ssize_t>(dtype_bytes(array.dtype));
@@ -175,7 +181,10 @@ std::size_t Array::size() const {
   return size;
 }
 
-Array make_array(DType dtype, std::vector<std::int64_t> shape) {
+namespace {
+
+// Without memory.
+Array shaped_array(DType dtype, std::vector<std::int64_t> shape) {
   Array array{nullptr, dtype, std::move(shape), {}, {}, false};
   Py_ssize_t stride = static_cast<Py_ssize_t>(dtype_bytes(dtype));
   array.buffer_shape.assign(array.shape.begin(), array.shape.end());
@@ -184,6 +193,13 @@ Array make_array(DType dtype, std::vector<std::int64_t> shape) {
     array.buffer_strides[axis] = stride;
     stride *= array.buffer_shape[axis];
   }
+  return array;
+}
+
+}  // namespace
+
+Array make_array(DType dtype, std::vector<std::int64_t> shape) {
+  Array array = shaped_array(dtype, std::move(shape));
   array.memory =
       std::shared_ptr<void>(::operator new(std::max<std::size_t>(array.size_bytes(), 1), std::align_val_t(kAlignment)),
                             [](void* memory) { ::operator delete(memory, std::align_val_t(kAlignment)); });
@@ -191,11 +207,12 @@ Array make_array(DType dtype, std::vector<std::int64_t> shape) {
 }
 
 Array borrow_array(const void* data, DType dtype, std::vector<std::int64_t> shape, std::shared_ptr<const void> owner) {
-  Array array = make_array(dtype, std::move(shape));
   if (reinterpret_cast<std::uintptr_t>(data) % dtype_bytes(dtype) != 0) {
-    std::memcpy(array.memory.get(), data, array.size_bytes());
-    return array;
+    Array copy = make_array(dtype, std::move(shape));
+    std::memcpy(copy.memory.get(), data, copy.size_bytes());
+    return copy;
   }
+  Array array = shaped_array(dtype, std::move(shape));
   array.memory = std::shared_ptr<void>(std::const_pointer_cast<void>(owner), const_cast<void*>(data));
   array.is_read_only = true;
   return array;

@@ -43,14 +43,15 @@ bool FastCall::holds() const {
 
 nb::object FastCall::call(const nb::tuple& arrays) {
   if (current_trace() != 0 || arrays.size() != kinds_.size()) return not_implemented();
+  Argument argument;  // of this call: reading one may run Python, and so another thread's call
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const nb::handle array(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)));
     if (!is_numpy_array(array)) return not_implemented();
-    argument_.read(array, "an argument", kinds_[i].dtype);
-    const std::span<const std::int64_t> shape = argument_.shape();
-    const bool fits = argument_.dtype() == kinds_[i].dtype &&
+    argument.read(array, "an argument", kinds_[i].dtype);
+    const std::span<const std::int64_t> shape = argument.shape();
+    const bool fits = argument.dtype() == kinds_[i].dtype &&
                       std::equal(shape.begin(), shape.end(), kinds_[i].shape.begin(), kinds_[i].shape.end());
-    argument_.release();
+    argument.release();
     if (!fits) return not_implemented();
   }
   if (!holds()) return not_implemented();

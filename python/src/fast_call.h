@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "argument.h"
 #include "function.h"
 
 namespace hearth::python {
@@ -40,7 +39,6 @@ class FastCall {
   std::vector<std::size_t> order_;
   std::vector<Captured> captured_;
   bool is_in_order_;
-  Argument argument_;
 };
 
 void add_fast_call(nb::module_& module);

@@ -13,6 +13,10 @@
 namespace hearth::python {
 namespace {
 
+// Instances that so many calls did not need are given up: seldom enough to cost a call nothing, and a burst of threads
+// leaves no memory behind for long.
+constexpr std::size_t kCallsBetweenTrims = 256;
+
 nb::object text(const std::string& bytes) {
   return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
 }
@@ -86,19 +90,12 @@ std::string text_of(const nb::object& path) {
 void save(const Function& function, const nb::object& path, bool parameters) {
   const std::string to = text_of(path);
   if (to.find('\0') != std::string::npos) raise_invalid("path: it holds a zero byte");
-  absl::Status saved;
-  {
-    WithoutGil open;
-    saved = function.plan().export_to(to, {.parameters = parameters});
-  }
-  check(saved);
+  check(without_gil([&] { return function.plan().export_to(to, {.parameters = parameters}); }));
 }
 
 nb::bytes to_bytes(const Function& function, bool parameters) {
-  absl::StatusOr<std::string> file = [&] {
-    WithoutGil open;
-    return function.plan().export_bytes({.parameters = parameters});
-  }();
+  const absl::StatusOr<std::string> file =
+      without_gil([&] { return function.plan().export_bytes({.parameters = parameters}); });
   check(file.status());
   return nb::bytes(file->data(), file->size());
 }
@@ -171,10 +168,29 @@ void Function::refuse_state() const {
 }
 
 std::unique_ptr<Replay> Function::take() {
-  if (idle_.empty()) return std::make_unique<Replay>(plan_);
-  std::unique_ptr<Replay> replay = std::move(idle_.back());
-  idle_.pop_back();
-  return replay;
+  most_at_once_ = std::max(most_at_once_, ++num_taken_);
+  if (!idle_.empty()) {
+    std::unique_ptr<Replay> replay = std::move(idle_.back());
+    idle_.pop_back();
+    return replay;
+  }
+  try {
+    return std::make_unique<Replay>(plan_);
+  } catch (...) {
+    --num_taken_;
+    throw;
+  }
+}
+
+void Function::give_back(std::unique_ptr<Replay> replay) {
+  --num_taken_;
+  idle_.push_back(std::move(replay));
+  if (++num_calls_ < kCallsBetweenTrims) return;
+  const std::size_t in_use = std::min(num_taken_, most_at_once_);
+  const std::size_t wanted = most_at_once_ - in_use;
+  if (idle_.size() > wanted) idle_.erase(idle_.begin(), idle_.end() - static_cast<std::ptrdiff_t>(wanted));
+  num_calls_ = 0;
+  most_at_once_ = num_taken_;
 }
 
 // A replay of the pool for the time of a call.
@@ -183,7 +199,7 @@ struct Function::Taken {
     of->refuse_state();
     replay = of->take();
   }
-  ~Taken() { function->idle_.push_back(std::move(replay)); }
+  ~Taken() { function->give_back(std::move(replay)); }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
   Function* function;
@@ -204,10 +220,7 @@ nb::object Function::profile(const nb::args& args, const nb::kwargs& kwargs) {
 nb::dict Function::facts() {
   // An instance of its own: at the variables' upper bounds, its inputs zero.
   Replay replay(plan_);
-  absl::StatusOr<client::Profile> profile = [&] {
-    WithoutGil open;
-    return replay.instance().execute_profiled();
-  }();
+  const absl::StatusOr<client::Profile> profile = without_gil([&] { return replay.instance().execute_profiled(); });
   check(profile.status());
   std::uint64_t launches = 0, num_ops = 0;
   const std::vector<client::Profile::Row> rows = profile->by_kernel();
@@ -250,23 +263,30 @@ Stream::Stream(const Function& function, const std::vector<client::Carried>& car
     check(replay_->instance().carry(carried[i].output, carried[i].input));
 }
 
-void Stream::take() {
-  if (is_busy_) raise(absl::FailedPreconditionError("the stream is being called by another thread; use one a thread"));
-  is_busy_ = true;
-}
+class Stream::Use {
+ public:
+  explicit Use(Stream* stream) : is_busy_(stream->is_busy_) {
+    if (is_busy_)
+      raise(absl::FailedPreconditionError("the stream is being called by another thread; use one a thread"));
+    is_busy_ = true;
+  }
+  ~Use() { is_busy_ = false; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  bool& is_busy_;
+};
 
 nb::object Stream::call(const nb::args& args, const nb::kwargs& kwargs) {
-  take();
-  struct Done {
-    bool* is_busy;
-    ~Done() { *is_busy = false; }
-  } const done{&is_busy_};
+  const Use use(this);
   nb::object results = replay_->call(signature_, args, kwargs, nb::dict(), may_copy_);
   has_run_ = true;
   return results;
 }
 
 void Stream::reset(const nb::kwargs& state) {
+  const Use use(this);
   for (const auto& [key, value] : state) {
     const std::string name = str_of(key);
     bool is_carried = false;
@@ -280,7 +300,7 @@ void Stream::reset(const nb::kwargs& state) {
   for (const client::Carried& pair : carried_) {
     const nb::object name = text(pair.input);
     if (!state.contains(name)) {
-      check(replay_->instance().set_carried(pair.input));
+      check(without_gil([&] { return replay_->instance().set_carried(pair.input); }));
       continue;
     }
     const std::string what = "reset: '" + pair.input + "'";
@@ -293,16 +313,20 @@ void Stream::reset(const nb::kwargs& state) {
     if (argument.dtype() != wanted)
       raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(wanted));
     argument.make_dense(what.c_str(), true);
-    check(replay_->instance().set_carried(pair.input, argument.data(), argument.size_bytes()));
+    check(without_gil(
+        [&] { return replay_->instance().set_carried(pair.input, argument.data(), argument.size_bytes()); }));
   }
 }
 
-nb::dict Stream::state() const {
+nb::dict Stream::state() {
+  const Use use(this);
   nb::dict all;
   if (!has_run_) return all;
-  check(replay_->instance().wait());
-  for (const client::Carried& pair : carried_)
-    all[text(pair.input)] = nb::cast(copy_of(value_of(replay_->instance().output(pair.output))));
+  check(without_gil([&] { return replay_->instance().wait(); }));
+  for (const client::Carried& pair : carried_) {
+    const client::ConstView view = value_of(without_gil([&] { return replay_->instance().output(pair.output); }));
+    all[text(pair.input)] = nb::cast(copy_of(view));
+  }
   return all;
 }
 
@@ -313,7 +337,8 @@ void add_function(nb::module_& module) {
       "What comes out is of the kind of the first array that went in: numpy's for numpy's, torch's for\n"
       "torch's, else hearth.Array. One output is the array, several are a tuple with the model's names.\n"
       "Dimensions that vary take their values from the arrays' lengths; a keyword says one. Any number of\n"
-      "threads may call it.")
+      "threads may call it: each call that goes on beside others has memory of its own, and what the last\n"
+      "256 calls did not need at once is given back.")
       .def("__call__", &Function::call)
       .def("into", &Function::into, nb::arg("args"), nb::arg("out"), nb::arg("kwargs"),
            "The same, with results written to the caller's arrays: f.into(x, out={\"y\": buffer}).\n\n"
@@ -339,6 +364,7 @@ void add_function(nb::module_& module) {
       .def_prop_ro("threads", [](const Function& function) { return function.plan().threads(); })
       .def("profile", &Function::profile, "A call whose launches are measured: a hearth.Profile, slowest kernel first.")
       .def("_facts", &Function::facts)
+      .def_prop_ro("_num_idle", &Function::num_idle)
       .def("_time_executes", &Function::time_executes, nb::arg("count"))
       .def("__reduce__", &reduce)
       .def("__repr__", &repr);

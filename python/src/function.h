@@ -37,6 +37,7 @@ class Function {
   nb::object profile(const nb::args& args, const nb::kwargs& kwargs);
   // Of the plan and one instance: kernels, launches, num_ops (at the largest lengths), shared_bytes, instance_bytes.
   nb::dict facts();
+  std::size_t num_idle() const { return idle_.size(); }
   // Seconds that `count` replays of one instance take in C++, for benchmarks to subtract.
   double time_executes(std::int64_t count);
 
@@ -46,15 +47,20 @@ class Function {
 
  private:
   struct Taken;
+  // A call has ended.
+  void give_back(std::unique_ptr<Replay> replay);
   // A plan whose instances carry state is called by streams alone.
   void refuse_state() const;
-  // One for each call that is going on; the GIL guards the list.
+  // One for each call that is going on; the GIL guards all below.
   std::unique_ptr<Replay> take();
 
   const client::PreparedPlan plan_;
   const Signature signature_;
   const FunctionInfo info_;
-  std::vector<std::unique_ptr<Replay>> idle_;
+  std::vector<std::unique_ptr<Replay>> idle_;  // the last one that was used at the end
+  std::size_t num_taken_ = 0;
+  // Since idle ones were last given up: calls, and how many went on at once.
+  std::size_t num_calls_ = 0, most_at_once_ = 0;
 };
 
 class Stream {
@@ -66,11 +72,11 @@ class Stream {
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
   // State by input; zeros where none is given.
   void reset(const nb::kwargs& state);
-  nb::dict state() const;
+  nb::dict state();
   const Signature& signature() const { return signature_; }
 
  private:
-  void take();  // refuses a second thread
+  class Use;  // of the instance, by one thread at a time
 
   const Signature all_, signature_;
   const std::vector<client::Carried> carried_;

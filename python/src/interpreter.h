@@ -37,6 +37,13 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+// What `call` gives, without the GIL: for what may wait for a GPU or a lock of other threads.
+template <typename F>
+auto without_gil(F&& call) {
+  const WithoutGil open;
+  return call();
+}
+
 // Counts a call that may wait for a compiler, for the interpreter's end to wait until it has given up.
 class Waiting {
  public:

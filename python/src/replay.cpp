@@ -18,11 +18,7 @@ constexpr std::int64_t kShortReplayNs = 5000;
 constexpr int kTimedReplays = 4;
 
 client::Instance make_instance(const client::PreparedPlan& plan) {
-  absl::StatusOr<client::Instance> made = [&] {
-    WithoutGil open;
-    return plan.instantiate();
-  }();
-  return value_of(std::move(made));
+  return value_of(without_gil([&] { return plan.instantiate(); }));
 }
 
 std::string names_of(const Signature& signature) {
@@ -95,6 +91,7 @@ void Replay::begin(const Signature& signature, const nb::args& args, const nb::k
   std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
   if (out.size() > 0) bind_given(signature, out);
   if (like_.is_valid()) return begin_on_device(signature, may_copy);
+  last_bound_.clear();  // what follows binds the host's arrays in place of the GPU's
   for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     const Parameter& parameter = signature.parameters[i];
     if (parameter.kind != Parameter::Kind::kInput) continue;
@@ -131,11 +128,8 @@ nb::object Replay::profile(const Signature& signature, const nb::args& args, con
   const LetGo let_go{this};
   begin(signature, args, kwargs, nb::dict(), true);
   check(execute());  // binds the arrays; what is measured is warm
-  check(instance_.wait());
-  absl::StatusOr<client::Profile> profile = [&] {
-    WithoutGil open;
-    return instance_.execute_profiled();
-  }();
+  check(without_gil([&] { return instance_.wait(); }));
+  const absl::StatusOr<client::Profile> profile = without_gil([&] { return instance_.execute_profiled(); });
   check(profile.status());
   nb::list rows;
   for (const client::Profile::Row& row : profile->by_kernel())
@@ -326,7 +320,7 @@ void Replay::check_overlap(const Signature& signature) const {
 nb::object Replay::results(const Signature& signature) {
   for (const Result& result : signature.results) {
     if (!result.length_place) continue;
-    const client::ConstView length = value_of(instance_.output(*result.length_place));
+    const client::ConstView length = value_of(without_gil([&] { return instance_.output(*result.length_place); }));
     std::int64_t count = 0;
     std::memcpy(&count, length.data, sizeof count);
     Output& output = made_[result.place];

@@ -68,7 +68,7 @@ void Replay::bind_on_device(const Signature& signature, bool may_copy) {
       continue;
     }
     // What is queued may still read the one before.
-    if (!std::exchange(has_waited, true)) check(instance_.wait());
+    if (!std::exchange(has_waited, true)) check(without_gil([&] { return instance_.wait(); }));
     const client::MutableView view = value_of(instance_.input(parameter.name));
     if (argument.size_bytes() > 0) std::memcpy(view.data, argument.data(), argument.size_bytes());
   }
@@ -93,7 +93,7 @@ void Replay::read_host_results(const Signature& signature) {
   for (const Result& result : signature.results) {
     Output& output = made_[result.place];
     if (output.made.is_valid()) continue;
-    const client::ConstView view = value_of(instance_.output(result.place));
+    const client::ConstView view = value_of(without_gil([&] { return instance_.output(result.place); }));
     Array copy = make_array(result.dtype, output.shape);
     std::memcpy(copy.memory.get(), view.data, output.size_bytes);
     output.made = nb::cast(std::move(copy));

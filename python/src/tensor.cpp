@@ -27,17 +27,41 @@ struct Registered {
   nb::object example;
   client::Tensor placeholder;
 };
-thread_local std::vector<Registered> registered;
+using Registrations = std::vector<Registered>;
+// Of this thread, null where it has had none. Python's state of the thread owns them: it is cleared with the GIL held,
+// also where the thread ends in the middle of a trace.
+thread_local Registrations* registered = nullptr;
+
+bool has_registered() { return registered != nullptr && !registered->empty(); }
+
+void delete_registrations(void* registrations) noexcept {
+  if (registered == registrations) registered = nullptr;
+  delete static_cast<Registrations*>(registrations);
+}
+
+void add_registered(const nb::object& example, const client::Tensor& placeholder) {
+  if (registered == nullptr) {
+    PyObject* const state = PyThreadState_GetDict();
+    if (state == nullptr) throw std::bad_alloc();
+    auto* const made = new Registrations;
+    const nb::capsule owner(made, &delete_registrations);
+    if (PyDict_SetItemString(state, "hearth.registered", owner.ptr()) != 0) throw nb::python_error();
+    registered = made;
+  }
+  registered->push_back({example, placeholder});
+}
 
 const client::Tensor* find_registered(nb::handle object) {
-  for (const Registered& pair : registered) {
+  if (registered == nullptr) return nullptr;
+  for (const Registered& pair : *registered) {
     if (pair.example.ptr() == object.ptr()) return &pair.placeholder;
   }
   return nullptr;
 }
 
 bool is_registered(const LazyTensor& tensor) {
-  for (const Registered& pair : registered) {
+  if (registered == nullptr) return false;
+  for (const Registered& pair : *registered) {
     LazyTensor* example = nullptr;
     if (nb::try_cast(nb::handle(pair.example), example) && example == &tensor) return true;
   }
@@ -47,7 +71,7 @@ bool is_registered(const LazyTensor& tensor) {
 std::uint64_t begin_trace() { return trace_of_thread = ++last_trace; }
 void end_trace(std::uint64_t outer) {
   trace_of_thread = outer;
-  registered.clear();
+  if (registered != nullptr) registered->clear();
 }
 
 client::Tensor parameter_of(const std::shared_ptr<const Array>& value) {
@@ -162,7 +186,7 @@ LazyTensor tensor_of(Array array) {
 nb::object to_python(client::Tensor node) { return nb::cast(LazyTensor{std::move(node), nullptr, current_trace()}); }
 
 client::Tensor node_of(nb::handle object, const char* what) {
-  if (!registered.empty()) {
+  if (has_registered()) {
     if (const client::Tensor* placeholder = find_registered(object)) return *placeholder;
   }
   LazyTensor* tensor = nullptr;
@@ -185,7 +209,7 @@ client::Operand operand_of(nb::handle object, const char* what) {
 }
 
 const Array& value_of_tensor(LazyTensor& tensor, const char* what) {
-  if (tensor.value == nullptr || !registered.empty()) evaluate_all({&tensor}, what);
+  if (tensor.value == nullptr || has_registered()) evaluate_all({&tensor}, what);
   return *tensor.value;
 }
 
@@ -193,7 +217,7 @@ void evaluate_all(const std::vector<LazyTensor*>& tensors, const char* what) {
   std::vector<LazyTensor*> open;
   std::vector<client::Tensor> nodes;
   for (LazyTensor* tensor : tensors) {
-    if (!registered.empty() && is_registered(*tensor))
+    if (has_registered() && is_registered(*tensor))
       raise_trace_error(std::string(what) + " needs a tensor's value, which a trace has not: it is one of its inputs");
     if (tensor->value != nullptr) continue;
     if (tensor->trace != 0) {
@@ -300,7 +324,7 @@ void add_tensor(nb::module_& module) {
     return nb::make_tuple(stats.hits, stats.misses, stats.plans);
   });
   module.def("register_input", [](const nb::object& example, const LazyTensor& placeholder) {
-    registered.push_back({example, placeholder.node});
+    add_registered(example, placeholder.node);
   });
   module.def("safetensors", [](const nb::bytes& path) {
     const client::Safetensors file = value_of(client::Safetensors::open({path.c_str(), path.size()}));

@@ -104,8 +104,8 @@ void digits_processes() {
 }
 
 void silero() {
-  const fs::path model = hearth::integration::shared_model("silero_vad_16k_op15.onnx");
-  const fs::path wav = hearth::integration::shared_model("speech_16k.wav");
+  const fs::path model = hearth::test::model_file("silero_vad_16k_op15.onnx");
+  const fs::path wav = hearth::test::model_file("speech_16k.wav");
   if (model.empty() || wav.empty()) return;
   const std::vector<std::string> words = {"silero_vad", "--model", model, "--wav", wav};
   std::vector<double> cold, warm, first, chunk;

@@ -43,7 +43,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// The plan's launches, recorded by who knows them: as ../shared/experiments/gpu/row_abi.c does it.
+// The plan's launches, recorded by who knows them.
 class ByHand {
  public:
   ByHand(const VulkanDeviceInfo& info, const testing::SaxpyPlan& made)

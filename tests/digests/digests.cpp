@@ -60,7 +60,10 @@ absl::StatusOr<std::string> texts_of(const v1::Graph& graph, const v1::Target& t
   std::string text;
   for (const v1::KernelSpec& kernel : lowered->kernels()) {
     const absl::StatusOr<v1::CompiledKernel> compiled = compiler::compile_kernel(kernel, target, options);
-    if (!compiled.ok()) return compiled.status();
+    if (!compiled.ok()) {
+      text += kernel.symbol() + ", which is not compiled: " + compiled.status().ToString() + "\n" + kernel.ast() + "\n";
+      continue;
+    }
     for (const v1::PassReport& pass : compiled->passes())
       text += kernel.symbol() + ", after " + pass.name() + ":\n" + pass.text() + "\n";
   }

@@ -1,4 +1,4 @@
-// The workloads of ../shared/models/bench against ONNX Runtime's outputs, through `hearth run`.
+// Workloads (tests/models) against numpy in f64, through `hearth run`.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include "hearth/npy.h"
 #include "tests/integration/place.h"
-#include "tests/support/skip.h"
+#include "tests/support/model_files.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -62,9 +62,8 @@ constexpr Case kCases[] = {
 
 }  // namespace
 
-TEST_CASE("benchmark models: ONNX Runtime's outputs", "[device]") {
-  const fs::path folder = shared_model("bench");
-  if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("workloads: numpy's outputs", "[device]") {
+  const fs::path folder = hearth::test::made_models() / "bench";
   Place place;
   for (const Case& test : kCases) {
     const std::string stem = test.stem;

@@ -1,4 +1,4 @@
-// The example Conformer: a layer with the benchmark model's weights against ONNX Runtime, and one plan for every batch
+// The example Conformer: a layer with a workload's weights (tests/models) against numpy, and one plan for every batch
 // and time against plans of exact shapes.
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "hearth/npy.h"
 #include "hearth_onnx.pb.h"
 #include "tests/integration/live_daemon.h"
+#include "tests/support/model_files.h"
 #include "tests/support/sanitizer.h"
 #include "tests/support/skip.h"
 
@@ -24,20 +25,11 @@ namespace {
 
 constexpr double kConformerTolerance = 1e-5;
 
-// The benchmark model's initializers under the example's names.
+// The workload's initializers, which have the example's names.
 class BenchmarkWeights {
  public:
   explicit BenchmarkWeights(const std::string& path) : model_(*hearth::onnx::read_model(path)) {
-    const std::map<std::string, std::string> renamed = {
-        {"onnx::Conv_228", "conv.dw.weight"}, {"onnx::Conv_229", "conv.dw.bias"},
-        {"onnx::MatMul_230", "ff1.a.weight"}, {"onnx::MatMul_231", "ff1.b.weight"},
-        {"onnx::MatMul_232", "att.q.weight"}, {"onnx::MatMul_239", "att.k.weight"},
-        {"onnx::MatMul_240", "att.v.weight"}, {"onnx::MatMul_253", "att.o.weight"},
-        {"onnx::MatMul_254", "ff2.a.weight"}, {"onnx::MatMul_255", "ff2.b.weight"}};
-    for (const ::hearth_onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
-      const auto name = renamed.find(tensor.name());
-      add(name == renamed.end() ? tensor.name() : name->second, tensor);
-    }
+    for (const ::hearth_onnx::TensorProto& tensor : model_->proto().graph().initializer()) add(tensor.name(), tensor);
     // One norm's weights serve all five.
     for (const ::hearth_onnx::TensorProto& tensor : model_->proto().graph().initializer()) {
       if (tensor.name().rfind("n.0.", 0) != 0) continue;
@@ -109,9 +101,8 @@ void write_lengths(const MutableView& view, std::int64_t frames) {
 
 }  // namespace
 
-TEST_CASE("a layer of the example Conformer with the benchmark's weights gives ONNX Runtime's outputs") {
-  const auto folder = integration::shared_model("bench");
-  if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("a layer of the example Conformer with the workload's weights gives numpy's outputs") {
+  const auto folder = test::made_models() / "bench";
   const LiveDaemon daemon;
   const std::string name = (folder / "conformer_d256_h4_t256_dynamic").string();
   const Conformer model(ConformerConfig(), BenchmarkWeights(name + ".onnx").weights());

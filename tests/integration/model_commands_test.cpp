@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/place.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
@@ -55,12 +56,11 @@ TEST_CASE("inspect: the command that it suggests runs, whatever the model's file
                                      (source_dir() / "examples/digits/digits.onnx").string()};
   models[1] = "-starts-with-a-dash.onnx";
   for (const char* name : {"silero_vad_16k_op15.onnx", "silero_vad.onnx"}) {
-    const fs::path path = shared_model(name);
+    const fs::path path = hearth::test::model_file(name);
     if (!path.empty()) models.push_back(path.string());
   }
-  if (const fs::path bench = shared_model("bench"); !bench.empty())
-    for (const auto& entry : fs::directory_iterator(bench))
-      if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
+  for (const auto& entry : fs::directory_iterator(hearth::test::made_models() / "bench"))
+    if (entry.path().extension() == ".onnx") models.push_back(entry.path().string());
   for (const std::string& model : models) {
     CAPTURE(model);
     const Ran inspected = place.run({"hearth", "inspect", "--", model});
@@ -126,8 +126,8 @@ TEST_CASE("onnx check: a supported model with symbolic dimensions is supported; 
 }
 
 TEST_CASE("onnx check: a value that decides what is computed is named, with the lengths that hold for each") {
-  const fs::path model = shared_model("silero_vad.onnx");
-  if (model.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  const fs::path model = hearth::test::model_file("silero_vad.onnx");
+  if (model.empty()) SKIP_CASE(hearth::test::no_model("silero_vad.onnx"));
   Place place;
   const auto json = place.json({"hearth", "onnx", "check", model, "--json"});
   CHECK(json["needed_constants"] ==
@@ -147,8 +147,8 @@ TEST_CASE("onnx check: a value that decides what is computed is named, with the 
 }
 
 TEST_CASE("run: an array that decides what is computed is prepared for, and another value is another plan") {
-  const fs::path model = shared_model("silero_vad.onnx");
-  if (model.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  const fs::path model = hearth::test::model_file("silero_vad.onnx");
+  if (model.empty()) SKIP_CASE(hearth::test::no_model("silero_vad.onnx"));
   Place place;
   const auto scalar = [&](const std::string& name, std::int64_t value) {
     const std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (), }";

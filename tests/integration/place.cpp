@@ -213,11 +213,6 @@ fs::path bin_dir() {
   return fs::absolute(variable("HEARTH_BIN_DIR", beside_this_program.c_str()));
 }
 
-fs::path shared_model(const std::string& name) {
-  const fs::path path = (source_dir() / ".." / "shared" / "models" / name).lexically_normal();
-  return fs::exists(path) ? path : fs::path();
-}
-
 bool sanitized() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return true;

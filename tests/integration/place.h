@@ -81,8 +81,6 @@ bool alive(pid_t pid);
 std::string content(const fs::path& path);
 fs::path source_dir();
 fs::path bin_dir();
-// ../shared/models/NAME, or "" after saying on stdout what is left out.
-fs::path shared_model(const std::string& name);
 // What the figures in the issue are stated for: sanitizers change times, not results.
 bool sanitized();
 

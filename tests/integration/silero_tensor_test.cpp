@@ -1,5 +1,5 @@
-// Silero VAD written in the Tensor API, over a minute of real speech: with the weights of the ONNX file against ONNX
-// Runtime's probabilities, and with those of the safetensors file (another training) against numpy.
+// Silero VAD written in the Tensor API, over a minute of speech: with the weights of the ONNX file against
+// the file's own probabilities, and with those of the safetensors file (another training) against numpy.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include "client/onnx/model_file.h"
 #include "hearth_onnx.pb.h"
 #include "tests/integration/place.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 
 using namespace hearth::integration;
@@ -38,8 +39,9 @@ double largest_difference(const std::vector<double>& got, const std::vector<doub
 
 std::vector<double> detect(Place& place, const std::string& model) {
   const std::string probabilities = place.file("probabilities.txt");
-  const Ran ran = place.run({"silero_vad", "--model", model, "--wav", shared_model("speech_16k.wav").string(),
-                             "--probs", probabilities, "--threads", "1"});
+  const Ran ran =
+      place.run({"silero_vad", "--model", model, "--wav", hearth::test::model_file("speech_16k.wav").string(),
+                 "--probs", probabilities, "--threads", "1"});
   INFO(ran.err);
   REQUIRE(ran.code == 0);
   return numbers(content(probabilities));
@@ -77,11 +79,11 @@ std::string with_weights_of(const fs::path& onnx) {
 }  // namespace
 
 TEST_CASE("Silero VAD in the Tensor API with the ONNX file's weights gives ONNX Runtime's probabilities") {
-  const fs::path onnx = shared_model("silero_vad_16k_op15.onnx");
-  if (onnx.empty()) SKIP_CASE("../shared/models/silero_vad_16k_op15.onnx is not there");
+  const fs::path onnx = hearth::test::model_file("silero_vad_16k_op15.onnx");
+  if (onnx.empty()) SKIP_CASE(hearth::test::no_model("silero_vad_16k_op15.onnx"));
   Place place;
   const auto got = detect(place, place.write("onnx_weights.safetensors", with_weights_of(onnx)));
-  const auto want = numbers(content(shared_model("silero_probs_speech_16k.txt")));
+  const auto want = numbers(content(hearth::test::model_file("silero_probs_speech_16k.txt")));
   REQUIRE(want.size() == kChunks);
   REQUIRE(got.size() == kChunks);
   const double difference = largest_difference(got, want);
@@ -91,14 +93,14 @@ TEST_CASE("Silero VAD in the Tensor API with the ONNX file's weights gives ONNX 
 }
 
 TEST_CASE("Silero VAD in the Tensor API with the safetensors file's weights gives numpy's probabilities") {
-  const fs::path weights = shared_model("silero_vad_16k.safetensors");
-  if (weights.empty()) SKIP_CASE("../shared/models/silero_vad_16k.safetensors is not there");
+  const fs::path weights = hearth::test::model_file("silero_vad_16k.safetensors");
+  if (weights.empty()) SKIP_CASE(hearth::test::no_model("silero_vad_16k.safetensors"));
   Place place;
   const auto got = detect(place, weights.string());
   REQUIRE(got.size() == kChunks);
   const Ran numpy =
       place.run({"/usr/bin/python3", (source_dir() / "tests/integration/silero_numpy.py").string(), weights.string(),
-                 shared_model("speech_16k.wav").string(), std::to_string(kNumpyChunks)});
+                 hearth::test::model_file("speech_16k.wav").string(), std::to_string(kNumpyChunks)});
   INFO(numpy.err);
   REQUIRE(numpy.code == 0);
   const auto want = numbers(numpy.out);
@@ -116,8 +118,7 @@ TEST_CASE("the detector refuses weights that are not Silero VAD's by the missing
   const std::string other =
       place.write("other.safetensors",
                   std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + header + std::string(4, '\0'));
-  const std::string wav = shared_model("speech_16k.wav").string();
-  if (wav.empty()) SKIP_CASE("../shared/models/speech_16k.wav is not there");
+  const std::string wav = hearth::test::model_file("speech_16k.wav").string();
   const Ran ran = place.run({"silero_vad", "--model", other, "--wav", wav});
   CHECK(ran.code == 1);
   CHECK_THAT(ran.err, Catch::Matchers::Contains("there is no tensor 'stft_conv.weight'"));

@@ -1,4 +1,5 @@
-// Silero VAD on a minute of real speech, against ONNX Runtime's probabilities.
+// Silero VAD on a minute of speech, against the probabilities of an independent judge: numpy's in f64, or those that
+// lie beside the recording in the folder of HEARTH_TEST_MODELS.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "tests/integration/place.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 
 using namespace hearth::integration;
@@ -24,7 +26,7 @@ std::vector<double> numbers(const fs::path& path) {
   return {std::istream_iterator<double>(file), {}};
 }
 
-// The rule of ../shared/models/README.md, in samples and independent of the example's own code: enter at 0.5, leave
+// Silero's rule, in samples and independent of the example's own code: enter at 0.5, leave
 // when below 0.35 for 100 ms, drop what is not longer than 250 ms, pad by 30 ms but share a short gap.
 std::vector<std::string> segments_of(const std::vector<double>& probabilities, long samples) {
   struct Span {
@@ -82,9 +84,9 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }  // namespace
 
 TEST_CASE("silero: the official file, whose rate chooses between two networks, at both rates") {
-  const fs::path model = shared_model("silero_vad.onnx"), wav = shared_model("speech_16k.wav");
-  const fs::path list = shared_model("silero_probs_speech_16k.txt");
-  if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no official Silero VAD");
+  const fs::path model = hearth::test::model_file("silero_vad.onnx"), wav = hearth::test::model_file("speech_16k.wav");
+  const fs::path list = hearth::test::model_file("silero_probs_speech_16k.txt");
+  if (model.empty() || wav.empty() || list.empty()) SKIP_CASE(hearth::test::no_model("silero_vad.onnx"));
   Place place;
   const std::string probs = place.file("probs");
   const Ran ran = place.run({"silero_vad", "--model", model, "--wav", wav, "--probs", probs});
@@ -122,9 +124,10 @@ TEST_CASE("silero: the official file, whose rate chooses between two networks, a
 }
 
 TEST_CASE("silero: every probability and every segment of a minute of speech", "[device]") {
-  const fs::path model = shared_model("silero_vad_16k_op15.onnx"), wav = shared_model("speech_16k.wav");
-  const fs::path list = shared_model("silero_probs_speech_16k.txt");
-  if (model.empty() || wav.empty() || list.empty()) SKIP_CASE("../shared/models has no Silero VAD or no speech");
+  const fs::path model = hearth::test::model_file("silero_vad_16k_op15.onnx"),
+                 wav = hearth::test::model_file("speech_16k.wav");
+  const fs::path list = hearth::test::model_file("silero_probs_speech_16k.txt");
+  if (model.empty() || wav.empty() || list.empty()) SKIP_CASE(hearth::test::no_model("silero_vad_16k_op15.onnx"));
   const std::vector<double> expected = numbers(list);
   REQUIRE(expected.size() == kChunks);
 

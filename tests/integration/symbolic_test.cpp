@@ -1,4 +1,4 @@
-// One plan of an ONNX model for every batch and time: the benchmark Conformer against ONNX Runtime, and the command
+// One plan of an ONNX model for every batch and time: the Conformer against numpy, and the command
 // line. (Against plans of exact shapes: conformer_test.cpp.)
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "hearth/onnx.h"
 #include "hearth/prepare.h"
 #include "tests/integration/place.h"
-#include "tests/support/skip.h"
+#include "tests/support/model_files.h"
 #include "tests/unit/onnx/model_builder.h"
 
 using namespace hearth;
@@ -54,9 +54,8 @@ std::vector<float> replay_symbolic(client::Instance& instance, const std::string
 
 }  // namespace
 
-TEST_CASE("the benchmark Conformer with symbolic batch and time: ONNX Runtime's outputs", "[device]") {
-  const fs::path folder = shared_model("bench");
-  if (folder.empty()) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("the Conformer with symbolic batch and time: numpy's outputs", "[device]") {
+  const fs::path folder = hearth::test::made_models() / "bench";
   Place place;
   place.run_ok({"hearth", "daemon", "start"});
   const std::string name = "conformer_d256_h4_t256_dynamic";

@@ -2,11 +2,13 @@
 import array
 import ctypes
 import gc
+import os
+import subprocess
 import sys
 import threading
 import unittest
 
-from place import B, D, F, H, I, I32, Place, add, hearth, model, node, np, random, relu, skipping
+from place import FOLDER, PRELOADED, B, D, F, H, I, I32, Place, add, hearth, model, node, np, random, relu, skipping
 
 try:
     import torch
@@ -264,6 +266,67 @@ class Layouts(Place):
             view.release()
         stop.set()
         other.join()
+
+
+    def test_who_asks_for_fortrans_order_is_told_that_it_is_cs(self):
+        class Buffer(ctypes.Structure):
+            _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("rest", ctypes.c_char * 256)]
+        get, release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
+        get.argtypes, release.argtypes = [ctypes.py_object, ctypes.POINTER(Buffer), ctypes.c_int], [ctypes.POINTER(Buffer)]
+        f = hearth.load(relu(["a", "b"]).SerializeToString(), dims={"a": (0, 4), "b": (0, 4)})
+        fortran, c, either = 0x58, 0x38, 0x98  # PyBUF_F_CONTIGUOUS, _C_CONTIGUOUS, _ANY_CONTIGUOUS
+        for shape, is_both in (((3, 4), False), ((1, 4), True), ((3, 1), True), ((0, 4), True)):
+            y = f(memoryview(np.ones((4, 4), "f"))[:0] if 0 in shape else memoryview(np.ones(shape, "f")))
+            self.assertIs(type(y), hearth.Array)
+            for flags in (fortran, c, either):
+                buffer = Buffer()
+                if flags == fortran and not is_both:
+                    with self.assertRaisesRegex(BufferError, "C order"):
+                        get(y, ctypes.byref(buffer), flags)
+                    continue
+                self.assertEqual(get(y, ctypes.byref(buffer), flags), 0)
+                release(ctypes.byref(buffer))
+
+    def test_calls_side_by_side_leave_no_memory_behind(self):
+        f = hearth.load(relu().SerializeToString(), dims={"batch": (1, 8)})
+        y = f(memoryview(self.x))
+
+        class Calling:
+            """Calls again while it is read."""
+
+            def __init__(self, depth):
+                self.depth = depth
+
+            def __dlpack__(self, **options):
+                if self.depth:
+                    f(Calling(self.depth - 1))
+                return y.__dlpack__(**options)
+        f(Calling(20))
+        self.assertEqual(f._num_idle, 21)
+        for _ in range(10):
+            f(Calling(20))
+        self.assertEqual(f._num_idle, 21)  # all of them are used
+        for _ in range(600):
+            f(self.x)
+        self.assertEqual(f._num_idle, 1)
+        f(Calling(2))
+        self.assertEqual(f._num_idle, 3)
+
+    def test_weights_larger_than_memory_are_mapped_and_not_allocated(self):
+        path, size = str(FOLDER / "large.safetensors"), 40 << 30
+        header = b'{"w":{"dtype":"F32","shape":[%d,1024],"data_offsets":[0,%d]}}' % (size // 4096, size)
+        with open(path, "wb") as file:
+            file.write(len(header).to_bytes(8, "little") + header + b" " * 0)
+            file.truncate(8 + len(header) + size)
+        program = ("import resource, sys, hearth\n"
+                   "limit = int(sys.argv[2])\n"
+                   "resource.setrlimit(resource.RLIMIT_AS, (limit, limit))\n"
+                   "w = hearth.safetensors(sys.argv[1])['w']\n"
+                   "print(w.shape)\n")
+        ran = subprocess.run([sys.executable, "-B", "-c", program, path, str(size + (8 << 30))], capture_output=True, text=True,
+                             env={**os.environ, **PRELOADED})
+        os.remove(path)
+        self.assertEqual((ran.stdout, ran.returncode), (f"({size // 4096}, 1024)\n", 0), ran.stderr)
 
 
 class DLPack(Place):

@@ -4,6 +4,8 @@ waits."""
 import ctypes
 import os
 import sys
+import threading
+import time
 import types
 
 DRIVER = os.environ["HEARTH_TEST_DEVICE"]  # "cuda" or "hip"
@@ -188,6 +190,77 @@ class DeviceArrays(Place):
             self.expect(self.f(numbers(2), numbers(2, 7)), numbers(2), numbers(2, 7))
             self.expect(self.f(StandardArray(numbers()), numbers(3, 2)).values(), numbers(), numbers(3, 2))
             self.expect(self.f(StandardArray(numbers(5)), StandardArray(numbers(5))).values(), numbers(5), numbers(5))
+
+    def test_a_callers_old_array_is_not_written_to(self):
+        h1, h2, h3 = numbers(3, 1), numbers(3, 9), numbers(3, 100)
+        for out in (None, GpuArray(shape=(3, 4))):
+            call = (lambda *args: self.f.into(*args, out={"y": out})) if out else self.f
+            gpu = StandardArray(numbers())
+            call(gpu, h1)
+            kept = h2.copy()
+            self.expect(self.f(numbers(), h2), numbers(), h2)  # of the host alone: binds h2
+            y = call(gpu, h3)
+            np.testing.assert_array_equal(h2, kept)
+            self.expect(y.values(), numbers(), h3)
+        profile = self.f.profile(numbers(), h2)
+        self.assertEqual(len(profile), 1)
+        self.expect(self.f(StandardArray(numbers()), h3).values(), numbers(), h3)
+        np.testing.assert_array_equal(h2, kept)
+
+    def test_other_threads_go_on_while_a_call_waits_for_the_gpu(self):
+        self.as_torch()
+        made = model([node("Add", ["x", "s"], ["t"])], {"x": (F, [4]), "s": (F, [4])}, {"t": F})
+        stream = self.load(made, device=DRIVER).stream(carry={"t": "s"})
+        ones = torch.Tensor(np.ones(4, "float32"))
+        gpu = torch.Tensor(numbers())
+        for name, queue, wait in (
+                ("a call with an array of the host", lambda: self.f(gpu, gpu), lambda: self.f(gpu, numbers(3, 1))),
+                ("a stream's state", lambda: stream(ones), lambda: stream.state),
+                ("a stream's reset", lambda: stream(ones), lambda: stream.reset(s=np.zeros(4, "float32"))),
+                ("a stream's reset to zeros", lambda: stream(ones), lambda: stream.reset())):
+            with self.subTest(name):
+                kept = [queue()]
+                ended = []
+                driver.hearth_stand_in_hang(True)
+
+
+                def call():
+                    use_device()
+                    ended.append(wait())
+                thread = threading.Thread(target=call)
+                try:
+                    thread.start()  # returns once it runs, and this thread goes on beside it
+                    for _ in range(1000):
+                        pass
+                    self.assertEqual(ended, [])
+                finally:
+                    driver.hearth_stand_in_hang(False)
+                    thread.join()
+                self.assertEqual(len(ended), 1, "it gave up before the GPU went on: this thread stood still")
+                torch.synchronize()
+                del kept
+
+    def test_a_stream_that_another_thread_calls_is_neither_reset_nor_read(self):
+        made = model([node("Add", ["x", "s"], ["t"])], {"x": (F, [4]), "s": (F, [4])}, {"t": F})
+        stream = self.load(made, device=DRIVER).stream(carry={"t": "s"})
+        stream(np.ones(4, "float32"))
+        launch = {"cuda": b"cuGraphLaunch", "hip": b"hipGraphLaunch"}[DRIVER]
+        driver.hearth_stand_in_reset()
+        driver.hearth_stand_in_hang(True)
+        thread = threading.Thread(target=stream, args=(np.ones(4, "float32"),))
+        thread.start()
+        try:
+            while driver.hearth_stand_in_calls(launch) == 0:
+                time.sleep(0.001)
+            for use in (lambda: stream.reset(), lambda: stream.state, lambda: stream.reset(s=np.zeros(4, "float32")),
+                        lambda: stream(np.ones(4, "float32"))):
+                with self.refused(hearth.FailedPrecondition, "called by another thread", "one a thread"):
+                    use()
+        finally:
+            driver.hearth_stand_in_hang(False)
+            thread.join()
+        np.testing.assert_array_equal(np.asarray(stream.state["s"]), np.full(4, 2, "float32"))
+        stream.reset()
 
     def test_torchs_tensors_are_computed_on_its_stream_and_the_call_does_not_wait(self):
         self.as_torch()

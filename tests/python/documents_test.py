@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-from place import FOLDER, MODELS, ROOT, F, Place, hearth, model, node, np, skipping
+from place import FOLDER, MODELS, NO_SILERO, ROOT, F, Place, hearth, model, node, np, skipping
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL)
 
@@ -42,7 +42,7 @@ class Documents(Place):
 
     def test_the_notebook_of_a_stream(self):
         if not (MODELS / "silero_vad.onnx").exists():
-            self.skipTest("../shared/models has no official Silero VAD")
+            self.skipTest(NO_SILERO)
         os.environ["SILERO_VAD"] = str(MODELS / "silero_vad.onnx")
         names = self.run_notebook("silero_stream.ipynb")
         self.assertEqual(names["probabilities"].shape, (125,))

@@ -1,13 +1,13 @@
-"""Whole models of ../shared/models through a daemon, against ONNX Runtime's outputs."""
+"""Whole models (tests/models) through a daemon, against outputs of numpy in f64, or those of HEARTH_TEST_MODELS."""
 import wave
 
-from place import MODELS, Place, hearth, np, skipping
+from place import MADE, MODELS, NO_SILERO, Place, hearth, np, skipping
 
 
 class Silero(Place):
     def setUp(self):
         if not (MODELS / "silero_vad.onnx").exists():
-            self.skipTest("../shared/models has no official Silero VAD")
+            self.skipTest(NO_SILERO)
         with wave.open(str(MODELS / "speech_16k.wav")) as file:
             self.samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype("f") / 32768
         self.want = np.loadtxt(MODELS / "silero_probs_speech_16k.txt")
@@ -38,9 +38,7 @@ class Silero(Place):
 
 class Conformer(Place):
     def test_at_three_lengths(self):
-        folder = MODELS / "bench"
-        if not folder.exists():
-            self.skipTest("../shared/models/bench is not there")
+        folder = MADE / "bench"
         name = "conformer_d256_h4_t256_dynamic"
         f = hearth.load(folder / f"{name}.onnx", dims={"batch": (1, 4), "time": (1, 256)})
         for shape in ("1x256x256", "1x100x256", "3x37x256"):

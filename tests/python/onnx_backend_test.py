@@ -1,5 +1,5 @@
 """onnx.backend.test of the installed onnx package through hearth.load: what is computed wrong fails; what is refused by
-name is counted and listed. A case in eight, unless HEARTH_ALL_ONNX_CASES is set."""
+name is counted and listed. A case in eight, unless HEARTH_TEST_LONG is set."""
 import collections
 import os
 import sys
@@ -92,7 +92,7 @@ def _add_cases():
     cases = onnx.backend.test.BackendTest(Hearth, __name__).test_cases["OnnxBackendNodeModelTest"]
     names = sorted(name for name in dir(cases) if name.startswith("test_") and name.endswith("_cpu"))
     for i, name in enumerate(names):
-        if i % 8 == 0 or os.environ.get("HEARTH_ALL_ONNX_CASES"):
+        if i % 8 == 0 or os.environ.get("HEARTH_TEST_LONG"):
             setattr(Cases, name, _run(getattr(cases, name)))
 
 

@@ -16,7 +16,8 @@ sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "conforman
 import skipping  # noqa: E402
 
 for _name in [name for name in os.environ if name.startswith("HEARTH_")]:
-    if _name not in ("HEARTH_BIN_DIR", "HEARTH_TEST_REPORT", "HEARTH_SOURCE_DIR", "HEARTH_CC", "HEARTH_ALL_ONNX_CASES"):
+    if _name not in ("HEARTH_BIN_DIR", "HEARTH_TEST_REPORT", "HEARTH_SOURCE_DIR", "HEARTH_CC", "HEARTH_TEST_LONG",
+                     "HEARTH_TEST_MODELS"):
         del os.environ[_name]
 # AddressSanitizer's runtime, where the tests run under it (CMakeLists.txt): for processes of Python, whose interpreter is
 # not linked with it, and for no others, which have it in them.
@@ -26,7 +27,9 @@ FOLDER = pathlib.Path(SCRATCH.name)
 os.environ["HEARTH_SOCKET"] = str(FOLDER / "socket")
 os.environ["HEARTH_CACHE_DIR"] = str(FOLDER / "cache")
 BIN = pathlib.Path(os.environ.get("HEARTH_BIN_DIR", "build/release/bin")).resolve()
-MODELS = ROOT.parent / "shared" / "models"
+MADE = BIN.parent / "test_models"  # by the build (tests/models)
+MODELS = pathlib.Path(os.environ.get("HEARTH_TEST_MODELS") or MADE)  # with Silero VAD, a recording, its probabilities
+NO_SILERO = f"{MODELS} has no silero_vad.onnx: scripts/python.sh venv takes it out of its package"
 
 import numpy as np  # noqa: E402
 from places import B, D, F, H, I, I32, model, node  # noqa: E402, F401

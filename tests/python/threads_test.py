@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 import textwrap
+import threading
 import unittest.mock
 
 from place import FOLDER, PRELOADED, F, Place, hearth, model, node, np, random, relu, skipping
@@ -76,6 +77,130 @@ class Threads(Place):
         for threads in (0, True, "2"):
             with self.refused(ValueError, "Pool: threads is"):
                 hearth.Pool(threads)
+
+
+class ManyThreads(Place):
+    """A switch of threads after every few instructions of Python."""
+
+    def setUp(self):
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)
+
+    def test_threads_call_one_jitted_function_whose_plans_are_dropped_meanwhile(self):
+        for threads, kinds, capacity, calls in ((8, 6, 2, 60), (64, 100, 40, 12)):
+            f = hearth.jit(lambda x: x + x, capacity=capacity, threads=1)
+            inputs = [random(1 + i % 10, 1 + i // 10, seed=i) for i in range(kinds)]
+
+            def work(i):
+                for k in range(calls):
+                    x = inputs[(7 * i + 5 * k) % kinds]
+                    np.testing.assert_array_equal(f(x), x + x)
+                    if k % 8 == 0:
+                        self.assertLessEqual(f.stats.plans, capacity)
+                        self.assertLessEqual(len(f.graphs), capacity)
+                return calls
+            with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+                self.assertEqual(sum(pool.map(work, range(threads))), threads * calls)
+            self.assertEqual(f.stats.traces - f.stats.evictions, f.stats.plans)
+            for x in inputs:  # and none is broken for later
+                np.testing.assert_array_equal(f(x), x + x)
+                np.testing.assert_array_equal(f(x), x + x)
+
+    def test_a_method_has_one_set_of_plans_whoever_calls_first(self):
+        class Model:
+            @hearth.jit(threads=1)
+            def double(self, x):
+                return x + x
+        for _ in range(20):
+            model, x = Model(), random(2, 3)
+            with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                for y in pool.map(lambda _: model.double(x), range(8)):
+                    np.testing.assert_array_equal(y, x + x)
+            self.assertEqual(model.double.stats.traces, 1)
+
+    def test_types_that_python_reads_beside_others(self):
+        try:
+            import ml_dtypes
+        except ImportError:
+            self.skipTest("ml_dtypes is not installed")
+        f = hearth.jit(lambda x, y: (x + x, y + y), threads=1)
+        inputs = [(random(3, 4, seed=i).astype(ml_dtypes.bfloat16), random(2, i + 1, seed=i)) for i in range(4)]
+        want = [(x + x, y + y) for x, y in inputs]
+
+        def work(i):
+            for k in range(200):
+                got = f(*inputs[(i + k) % 4])
+                for one, right in zip(got, want[(i + k) % 4]):
+                    np.testing.assert_array_equal(np.asarray(one).astype("f"), right.astype("f"))
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+
+    def test_a_thread_that_ends_in_the_middle_of_a_trace(self):
+        program = textwrap.dedent("""
+            import threading
+            import numpy as np
+            import hearth
+
+            class Example(np.ndarray):
+                def __del__(self):
+                    print("gone", flush=True)
+
+            def leave():
+                tracer = hearth.Tracer()
+                tracer.__enter__()
+                tracer.register_input(np.ones((2, 3), "f").view(Example))
+
+            for _ in range(3):
+                thread = threading.Thread(target=leave)
+                thread.start()
+                thread.join()
+            np.testing.assert_array_equal(hearth.jit(lambda x: x + x)(np.ones(3, "f")), [2, 2, 2])
+            leave()  # and one that lives as long as the interpreter
+        """)
+        ran = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True,
+                             env={**os.environ, **PRELOADED})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertGreaterEqual(ran.stdout.count("gone"), 3, ran.stderr)
+
+    def test_the_interpreter_ends_while_threads_call(self):
+        program = textwrap.dedent("""
+            import threading
+            import numpy as np
+            import hearth
+            f = hearth.jit(lambda x: x @ x, threads=1)
+            x = np.ones((200, 200), "f")
+            f(x)
+            def work():
+                while True:
+                    f(x)
+            for _ in range(8):
+                threading.Thread(target=work, daemon=True).start()
+            for _ in range(20):
+                f(x)
+        """)
+        for _ in range(3):
+            ran = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True,
+                                 env={**os.environ, **PRELOADED})
+            self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_arrays_that_another_thread_lets_go_of(self):
+        f = product()
+        x = random(3, 16)
+        kept, done = [f(x)], threading.Event()
+
+        def drop():
+            while not done.is_set():
+                kept.clear()
+        other = threading.Thread(target=drop)
+        other.start()
+        try:
+            for _ in range(2000):
+                y = f(x)
+                kept.append(y)
+                np.testing.assert_allclose(y, x @ w, rtol=1e-5, atol=1e-5)
+        finally:
+            done.set()
+            other.join()
 
 
 class Processes(Place):

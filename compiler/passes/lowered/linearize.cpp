@@ -205,10 +205,7 @@ class Linearizer {
     if (at != nest.ranges.begin()) {
       parent = *(at - 1);
     } else if (nest.members[0]->is(Op::Reduce)) {
-      std::vector<UOpRef> around;
-      for (UOpRef m : nest.members) around.insert(around.end(), free_.at(m).begin(), free_.at(m).end());
-      HEARTH_ASSIGN_OR_RETURN(auto deepest, innermost(around));
-      parent = deepest;
+      HEARTH_ASSIGN_OR_RETURN(parent, loop_around(nest));
     } else {
       parent = store_parent_.at(range);
     }
@@ -221,6 +218,23 @@ class Linearizer {
     parent_[range] = parent;
     depth_[range] = d;
     return d;
+  }
+
+  // The innermost loop that the reductions of a nest depend on. They may be those of two stores whose loops are not
+  // nested: then the last one's get ranges of their own.
+  absl::StatusOr<UOpRef> loop_around(const Nest& nest) {
+    std::vector<UOpRef> around;
+    for (UOpRef m : nest.members) around.insert(around.end(), free_.at(m).begin(), free_.at(m).end());
+    absl::StatusOr<UOpRef> deepest = innermost(around);
+    if (deepest.ok() || nest.members.size() == 1) return deepest;
+    HEARTH_ASSIGN_OR_RETURN(UOpRef of_last, innermost(free_.at(nest.members.back())));
+    std::vector<UOpRef> moved;
+    for (UOpRef m : nest.members) {
+      HEARTH_ASSIGN_OR_RETURN(UOpRef own, innermost(free_.at(m)));
+      if (own == of_last) moved.push_back(m);
+    }
+    if (moved.size() < nest.members.size()) conflicting_loops_ = moved;
+    return deepest;
   }
 
   absl::StatusOr<UOpRef> innermost(const std::vector<UOpRef>& ranges) {

@@ -51,10 +51,11 @@ absl::Status StreamContext::wait_for_event(void* event) const {
   return check(error, Entry::event_query);
 }
 
-// What was queued may still use what its owner is about to free.
+// What was queued may still use what its owner is about to free. No longer than wait() has: what goes on behind a failure
+// may stand still, too.
 void StreamContext::drain(void* stream) const {
-  const int error = api_.stream_synchronize(stream);
-  if (error != 0 && !is_lost(error)) state_.set_stuck();
+  const absl::StatusOr<int> error = look_until_ready([&] { return api_.stream_query(stream); });
+  if (error.ok() && *error != 0 && !is_lost(*error)) state_.set_stuck();
 }
 
 absl::Status StreamContext::wait_for(const absl::Status& queued, void* stream) const {

@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<StreamMemory>> StreamMemory::make(std::shared_ptr
   const StreamContext::Current current(*memory->context_);
   HEARTH_RETURN_IF_ERROR(current.status());
   HEARTH_ASSIGN_OR_RETURN(Stream stream, make_stream(memory->context_));
-  memory->stream_ = std::move(stream);
+  memory->idle_streams_.push_back(std::move(stream));
   return memory;
 }
 
@@ -74,23 +74,36 @@ void StreamMemory::give_back(const Block& block) {
     context_->api().free_host(block.data);
     return;
   }
+  std::vector<void*> beyond_limit;
+  {
+    const std::lock_guard lock(mutex_);
+    beyond_limit = free_blocks_.give(block.address, block.size_bytes);
+  }
+  free_all(beyond_limit);
+}
+
+void* StreamMemory::take_free(std::size_t size_bytes) {
   const std::lock_guard lock(mutex_);
-  free_all(free_blocks_.give(block.address, block.size_bytes));
+  return free_blocks_.take(size_bytes);
 }
 
 absl::Status StreamMemory::allocate_own(std::size_t size_bytes, Block& block) {
-  const std::lock_guard lock(mutex_);
   const std::size_t rounded = FreeBlocks::rounded(size_bytes);
-  void* address = free_blocks_.take(rounded);
+  void* address = take_free(rounded);
   if (address == nullptr) {
     const StreamApi& api = context_->api();
     const auto ask = [&] {
       return is_managed_ ? api.allocate_managed(&address, rounded, kManagedGlobal) : api.allocate(&address, rounded);
     };
     int error = ask();
-    if (error == kOutOfMemory && free_blocks_.bytes() > 0) {
-      free_all(free_blocks_.take_all());
-      error = ask();
+    if (error == kOutOfMemory) {
+      std::vector<void*> kept;
+      {
+        const std::lock_guard lock(mutex_);
+        kept = free_blocks_.take_all();
+      }
+      free_all(kept);
+      if (!kept.empty()) error = ask();
     }
     HEARTH_RETURN_IF_ERROR(context_->check(error, is_managed_ ? Entry::allocate_managed : Entry::allocate));
   }
@@ -143,13 +156,10 @@ absl::StatusOr<ShareableBuffer> StreamMemory::allocate_shareable(std::size_t siz
   absl::StatusOr<std::shared_ptr<StreamMapping>> made = StreamMapping::create(context_, size_bytes, &file);
   HEARTH_RETURN_IF_ERROR(named(made.status(), size_bytes, what));
   void* const address = (*made)->address();
-  {
-    const std::lock_guard lock(mutex_);
-    const std::size_t whole = (*made)->mapped_bytes();
-    const absl::Status filled =
-        run(Entry::fill, [&](void* stream) { return context_->api().fill(address, 0, whole, stream); });
-    HEARTH_RETURN_IF_ERROR(named(filled, size_bytes, what));
-  }
+  const std::size_t whole = (*made)->mapped_bytes();
+  const absl::Status filled =
+      run(Entry::fill, [&](void* stream) { return context_->api().fill(address, 0, whole, stream); });
+  HEARTH_RETURN_IF_ERROR(named(filled, size_bytes, what));
   return ShareableBuffer{Buffer(nullptr, address, size_bytes, *std::move(made)), std::move(file)};
 }
 
@@ -163,10 +173,26 @@ absl::StatusOr<Buffer> StreamMemory::import(int file, std::size_t size_bytes, st
   return Buffer(nullptr, address, size_bytes, *std::move(made));
 }
 
+absl::StatusOr<Stream> StreamMemory::take_stream() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_streams_.empty()) {
+      Stream stream = std::move(idle_streams_.back());
+      idle_streams_.pop_back();
+      return stream;
+    }
+  }
+  return make_stream(context_);
+}
+
 template <typename Queue>
 absl::Status StreamMemory::run(Entry entry, const Queue& queue) {
-  HEARTH_RETURN_IF_ERROR(context_->check(queue(stream_.get()), entry));
-  return context_->wait(stream_.get());
+  HEARTH_ASSIGN_OR_RETURN(Stream stream, take_stream());
+  absl::Status done = context_->check(queue(stream.get()), entry);
+  if (done.ok()) done = context_->wait(stream.get());
+  const std::lock_guard lock(mutex_);
+  idle_streams_.push_back(std::move(stream));
+  return done;
 }
 
 absl::Status StreamMemory::write(const Buffer& to, std::size_t offset, const void* from, std::size_t size_bytes) {
@@ -178,7 +204,6 @@ absl::Status StreamMemory::write(const Buffer& to, std::size_t offset, const voi
   }
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
-  const std::lock_guard lock(mutex_);
   return run(Entry::copy_in, [&](void* stream) {
     return context_->api().copy_in(static_cast<char*>(to.address()) + offset, from, size_bytes, stream);
   });
@@ -217,7 +242,6 @@ absl::Status StreamMemory::read(const Buffer& from, std::size_t offset, void* to
   }
   const StreamContext::Current current(*context_);
   HEARTH_RETURN_IF_ERROR(current.status());
-  const std::lock_guard lock(mutex_);
   return run(Entry::copy_out, [&](void* stream) {
     return context_->api().copy_out(to, static_cast<const char*>(from.address()) + offset, size_bytes, stream);
   });

@@ -7,6 +7,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/hal/device.h"
 #include "runtime/hal/stream/free_blocks.h"
@@ -37,15 +38,18 @@ class StreamMemory : public std::enable_shared_from_this<StreamMemory> {
   absl::Status allocate_pinned(std::size_t size_bytes, Block& block);
   void give_back(const Block& block);
   void free_all(const std::vector<void*>& blocks) const;
-  // Queues with `queue(stream)`, an entry point's result, and waits.
+  void* take_free(std::size_t size_bytes);
+  // Queues with `queue(stream)`, an entry point's result, and waits; beside other threads that do, each on a stream of its
+  // own.
   template <typename Queue>
   absl::Status run(Entry entry, const Queue& queue);
+  absl::StatusOr<Stream> take_stream();
 
   const std::shared_ptr<const StreamContext> context_;
   const bool is_managed_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // of all below; never held where a driver may wait
   FreeBlocks free_blocks_;
-  Stream stream_;
+  std::vector<Stream> idle_streams_;
 };
 
 }  // namespace hearth::runtime

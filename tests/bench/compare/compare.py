@@ -56,7 +56,7 @@ def arguments():
     parser.add_argument("--peers-bin", help="folder of the peers' programs (default: --bin)")
     parser.add_argument("--ort", default=os.environ.get("HEARTH_ORT", ROOT / "build/peers/node_modules"),
                         help="node_modules folder with onnxruntime-node")
-    parser.add_argument("--models", default=ROOT / "../shared/models")
+    parser.add_argument("--models", default=ROOT / "build/release/test_models")
     parser.add_argument("--json", metavar="OUT")
     parser.add_argument("--markdown", metavar="OUT")
     given = parser.parse_args()

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "tests/conformance/ops/random_generator.h"
 
 namespace hearth::conformance {
@@ -136,6 +138,11 @@ bool Generator::step() {
     default:
       return moved(x, builder_.op(v1::CONTIGUOUS, {x.node}), x.shape);
   }
+}
+
+std::uint64_t number_from(const char* variable, std::uint64_t fallback) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
 }
 
 RandomGraph random_graph(std::uint64_t seed, Palette palette) { return Generator(seed, palette).generate(); }

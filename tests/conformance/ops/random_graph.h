@@ -23,6 +23,9 @@ struct RandomGraph {
 // the seeds that once showed an error keep their graphs.
 enum class Palette { kBeforeFp8, kBeforeScatter, kAll };
 
+// HEARTH_FUZZ_GRAPHS and the like.
+std::uint64_t number_from(const char* variable, std::uint64_t fallback);
+
 RandomGraph random_graph(std::uint64_t seed, Palette palette = Palette::kAll);
 
 // Runs all feeds in all executions; "" if they agree, else what differs and the least graph that shows it.

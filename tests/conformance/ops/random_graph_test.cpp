@@ -3,7 +3,6 @@
 // HEARTH_FUZZ_GRAPHS says how many (default 100, of loops 40), HEARTH_FUZZ_SEED where to
 // begin (default 1): HEARTH_FUZZ_GRAPHS=1 HEARTH_FUZZ_SEED=<printed seed> repeats one.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <set>
 
 #include "tests/conformance/ops/random_loop.h"
@@ -16,14 +15,9 @@ std::vector<v1::Target> targets_in_turn() {
   return {baseline_target(), host_target(), wide_target(), small_cache_target(), threaded_target()};
 }
 
-std::uint64_t number_from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 TEST_CASE("random graphs agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 100);
-  const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
+  const std::uint64_t count = number_from("HEARTH_FUZZ_GRAPHS", 100);
+  const std::uint64_t first = number_from("HEARTH_FUZZ_SEED", 1);
   const std::vector<v1::Target> targets = targets_in_turn();
   std::set<v1::Op> ops;
   std::uint64_t failures = 0;
@@ -40,8 +34,8 @@ TEST_CASE("random graphs agree in every execution") {
 }
 
 TEST_CASE("random loops agree in every execution") {
-  const std::uint64_t count = number_from_environment("HEARTH_FUZZ_GRAPHS", 40);
-  const std::uint64_t first = number_from_environment("HEARTH_FUZZ_SEED", 1);
+  const std::uint64_t count = number_from("HEARTH_FUZZ_GRAPHS", 40);
+  const std::uint64_t first = number_from("HEARTH_FUZZ_SEED", 1);
   const std::vector<v1::Target> targets = targets_in_turn();
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     INFO("HEARTH_FUZZ_SEED=" << seed);

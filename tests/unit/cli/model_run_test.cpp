@@ -1,5 +1,5 @@
-// Real models from file to result through a daemon of this test's own: digits, Silero VAD and the benchmark models of
-// ../shared/models (when they are there) against their reference outputs.
+// Models from file to result through a daemon of this test's own, against reference outputs: digits, Silero VAD and
+// workloads (tests/models).
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -10,6 +10,7 @@
 
 #include "examples/silero_vad/segments.h"
 #include "hearth/npy.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 #include "tests/unit/cli/program.h"
 
@@ -29,8 +30,6 @@ std::string content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
-
-fs::path shared_models() { return fs::path(source_dir()).parent_path() / "shared" / "models"; }
 
 std::vector<float> read_numbers(const fs::path& path) {
   std::ifstream file(path);
@@ -111,17 +110,17 @@ TEST_CASE("digits: accuracy, then a second process that compiles nothing and giv
 }
 
 TEST_CASE("Silero VAD: every probability of the recording, and the same segments") {
-  const fs::path folder = shared_models();
-  if (!fs::exists(folder / "speech_16k.wav")) SKIP_CASE("../shared/models/speech_16k.wav is not there");
+  const fs::path model = test::model_file("silero_vad_16k_op15.onnx");
+  if (model.empty()) SKIP_CASE(test::no_model("silero_vad_16k_op15.onnx"));
+  const fs::path wav = test::model_file("speech_16k.wav");
   DaemonStopper stopper;
   const std::string probs = scratch_dir() + "/probs.txt";
   const Ran ran =
-      run_with_daemon("silero_vad", "--model " + (folder / "silero_vad_16k_op15.onnx").string() + " --wav " +
-                                        (folder / "speech_16k.wav").string() + " --probs " + probs);
+      run_with_daemon("silero_vad", "--model " + model.string() + " --wav " + wav.string() + " --probs " + probs);
   INFO(ran.err);
   REQUIRE(ran.code == 0);
   const std::vector<float> got = read_numbers(probs);
-  const std::vector<float> want = read_numbers(folder / "silero_probs_speech_16k.txt");
+  const std::vector<float> want = read_numbers(test::model_file("silero_probs_speech_16k.txt"));
   REQUIRE(want.size() == 1875);
   REQUIRE(got.size() == want.size());
   float largest = 0;
@@ -131,9 +130,8 @@ TEST_CASE("Silero VAD: every probability of the recording, and the same segments
   CHECK(examples::find_segments(got, 960000) == examples::find_segments(want, 960000));
 }
 
-TEST_CASE("benchmark models match ONNX Runtime") {
-  const fs::path folder = shared_models() / "bench";
-  if (!fs::exists(folder)) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("workloads match numpy") {
+  const fs::path folder = test::made_models() / "bench";
   DaemonStopper stopper;
   int compared = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {

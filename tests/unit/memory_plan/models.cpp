@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "client/trace/encoded_graph.h"
+#include "tests/support/model_files.h"
 
 namespace hearth {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path shared_models(const fs::path& source_dir) { return source_dir / ".." / "shared" / "models"; }
 
 // Shapes of the models that leave some open.
 std::vector<ModelCase> cases_of(const fs::path& path) {
@@ -43,14 +42,14 @@ void add_folder(const fs::path& folder, std::vector<ModelCase>& cases) {
 std::vector<ModelCase> model_cases(const fs::path& source_dir) {
   std::vector<ModelCase> cases;
   add_folder(source_dir / "examples" / "digits", cases);
-  add_folder(shared_models(source_dir), cases);
-  add_folder(shared_models(source_dir) / "bench", cases);
+  add_folder(test::made_models(), cases);
+  add_folder(test::made_models() / "bench", cases);
   std::ranges::sort(cases, {}, &ModelCase::name);
   return cases;
 }
 
-std::vector<std::string> models_left_out(const fs::path& source_dir) {
-  if (!fs::is_directory(shared_models(source_dir))) return {"../shared/models is not there"};
+std::vector<std::string> models_left_out() {
+  if (!fs::exists(test::made_models() / "silero_vad.onnx")) return {test::no_model("silero_vad.onnx")};
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The models of this tree and of ../shared/models as traced graphs, with concrete shapes for those with symbolic ones.
+// The models of this tree and those that the build made (tests/models) as traced graphs, with concrete shapes for those with symbolic ones.
 // Deterministic: sorted by name. Errors: those of the ONNX importer.
 //
 //   for (const ModelCase& model : model_cases(source_dir)) absl::StatusOr<v1::Graph> graph = traced(model);
@@ -19,10 +19,10 @@ struct ModelCase {
   onnx::ImportOptions options;
 };
 
-// Every *.onnx of examples/digits and, when that folder is there, of ../shared/models and ../shared/models/bench.
+// Every *.onnx of examples/digits and of the folders that the build made.
 std::vector<ModelCase> model_cases(const std::filesystem::path& source_dir);
 // What of them is not among model_cases(), and why; for test::skip_part.
-std::vector<std::string> models_left_out(const std::filesystem::path& source_dir);
+std::vector<std::string> models_left_out();
 
 absl::StatusOr<v1::Graph> traced(const ModelCase& model);
 

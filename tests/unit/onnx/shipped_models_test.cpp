@@ -1,4 +1,4 @@
-// The digits model of examples/ and, when they are there, the real models of ../shared/models.
+// The digits model of examples/, Silero VAD and workloads (tests/models).
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include "hearth/npy.h"
 #include "hearth/onnx.h"
 #include "hearth/v1/graph.pb.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/model_builder.h"
 
@@ -21,8 +22,6 @@ std::filesystem::path source_dir() {
   const char* dir = std::getenv("HEARTH_SOURCE_DIR");
   return dir == nullptr ? std::filesystem::current_path() : std::filesystem::path(dir);
 }
-
-std::filesystem::path shared_models() { return source_dir().parent_path() / "shared" / "models"; }
 
 }  // namespace
 
@@ -44,8 +43,8 @@ TEST_CASE("digits imports with its held-out images") {
 }
 
 TEST_CASE("Silero VAD imports with every If resolved") {
-  const auto path = shared_models() / "silero_vad_16k_op15.onnx";
-  if (!std::filesystem::exists(path)) SKIP_CASE("../shared/models/silero_vad_16k_op15.onnx is not there");
+  const auto path = test::model_file("silero_vad_16k_op15.onnx");
+  if (path.empty()) SKIP_CASE(test::no_model("silero_vad_16k_op15.onnx"));
   const auto model = import_model(path.string(), {.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}}});
   INFO(error_of(model));
   REQUIRE(model.ok());
@@ -58,9 +57,8 @@ TEST_CASE("Silero VAD imports with every If resolved") {
   CHECK(traced->graph.nodes_size() < 300);
 }
 
-TEST_CASE("every benchmark model imports") {
-  const auto folder = shared_models() / "bench";
-  if (!std::filesystem::exists(folder)) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("every workload imports") {
+  const auto folder = test::made_models() / "bench";
   int imported = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".onnx") continue;

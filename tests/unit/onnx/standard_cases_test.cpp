@@ -1,5 +1,5 @@
-// ONNX's standard test cases (Debian's libonnx-testdata) on the oracle, and two models of ../shared/models. Which cases need
-// not pass is listed with reasons in tests/conformance/onnx/refused_cases.txt.
+// ONNX's standard test cases (Debian's libonnx-testdata) on the oracle, and two models. Which cases need not
+// pass is listed with reasons in tests/conformance/onnx/refused_cases.txt.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -10,21 +10,13 @@
 
 #include "examples/silero_vad/wav.h"
 #include "tests/conformance/onnx/expected_cases.h"
+#include "tests/support/model_files.h"
 #include "tests/support/skip.h"
 #include "tests/unit/onnx/oracle.h"
 
 using namespace hearth;
 using namespace hearth::onnx;
 namespace fs = std::filesystem;
-
-namespace {
-
-fs::path shared_models() {
-  const char* dir = std::getenv("HEARTH_SOURCE_DIR");
-  return (dir == nullptr ? fs::current_path() : fs::path(dir)).parent_path() / "shared" / "models";
-}
-
-}  // namespace
 
 TEST_CASE("ONNX's standard cases pass on the oracle, but for those that are listed with a reason") {
   const fs::path data = conformance::ExpectedCases::kFolder;
@@ -42,13 +34,12 @@ TEST_CASE("ONNX's standard cases pass on the oracle, but for those that are list
 }
 
 TEST_CASE("Silero VAD on the reference interpreter gives the reference probabilities") {
-  const fs::path folder = shared_models();
-  if (!fs::exists(folder / "speech_16k.wav")) SKIP_CASE("../shared/models/speech_16k.wav is not there");
-  const auto samples = examples::read_wav((folder / "speech_16k.wav").string());
+  const fs::path file = test::model_file("silero_vad_16k_op15.onnx");
+  if (file.empty()) SKIP_CASE(test::no_model("silero_vad_16k_op15.onnx"));
+  const auto samples = examples::read_wav(test::model_file("speech_16k.wav").string());
   REQUIRE(samples.ok());
-  std::ifstream probabilities(folder / "silero_probs_speech_16k.txt");
-  const auto model = import_model((folder / "silero_vad_16k_op15.onnx").string(),
-                                  {.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}}});
+  std::ifstream probabilities(test::model_file("silero_probs_speech_16k.txt"));
+  const auto model = import_model(file.string(), {.input_shapes = {{"input", {1, 576}}, {"state", {2, 1, 128}}}});
   REQUIRE(model.ok());
   std::vector<float> window(576, 0.0F);
   std::map<std::string, Array> inputs = {{"state", {DType::kF32, {2, 1, 128}, std::string(1024, '\0')}},
@@ -70,9 +61,8 @@ TEST_CASE("Silero VAD on the reference interpreter gives the reference probabili
   }
 }
 
-TEST_CASE("small benchmark models match ONNX Runtime on the reference interpreter") {
-  const fs::path folder = shared_models() / "bench";
-  if (!fs::exists(folder)) SKIP_CASE("../shared/models/bench is not there");
+TEST_CASE("small workloads match numpy on the reference interpreter") {
+  const fs::path folder = test::made_models() / "bench";
   for (const std::string name : {"tiny10_1K"}) {
     const auto model = import_model((folder / (name + ".onnx")).string());
     REQUIRE(model.ok());

@@ -4,7 +4,7 @@
 // declarations included: who changes a rule, or how one is encoded, asks anew. One object a thread. Example:
 //   const z3::check_result found = known_answers().check(solver, "i16, 150000");
 //
-// The list is tests/unit/rules/known_answers.txt. HEARTH_Z3_ALL=1 asks for every formula; HEARTH_Z3_WRITE=FOLDER writes
+// The list is tests/unit/rules/known_answers.txt. HEARTH_Z3_ALL=1 (and HEARTH_TEST_LONG) asks for every formula; HEARTH_Z3_WRITE=FOLDER writes
 // what was asked into a file there, named after the process; `sort -u` of these files is the list.
 #pragma once
 #include <z3++.h>

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "base/sha256.h"
 #include "runtime/replay/loaded_plan.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/runtime/kernel_factory.h"
 #include "tests/unit/runtime/saxpy_replay.h"
 #include "tests/unit/stream/stand_in.h"
@@ -200,6 +202,58 @@ TEST_CASE("a stream that does not get on is given up at its deadline, and nothin
   }
   for (const Entry entry : {Entry::free, Entry::free_host, Entry::stream_destroy, Entry::module_unload})
     CHECK(StandIn::calls(entry) == 0);
+  StandIn::reset();
+}
+
+TEST_CASE("a launch that fails behind what does not get on is given up at the deadline, too") {
+  REQUIRE(setenv("HEARTH_DEVICE_TIMEOUT_MS", "100", 1) == 0);
+  const auto device = StandIn::device();
+  REQUIRE(device->allocate(16, "a test", MemoryUse::kShared).ok());  // opens it
+  REQUIRE(unsetenv("HEARTH_DEVICE_TIMEOUT_MS") == 0);
+  {
+    const auto plan = load_saxpy(*device, plan_of(4));
+    REQUIRE(plan.ok());
+    absl::StatusOr<Instance> instance = create_instance(*plan, {.threads = 1});
+    REQUIRE(instance.ok());
+    StandIn::reset();
+    StandIn::hang(true);
+    constexpr int kOutOfMemory = 2;
+    StandIn::fail(Entry::graph_launch, 1, kOutOfMemory);  // behind the copies of the launches' rows
+    const absl::Status status = instance->execute();
+    CHECK(StandIn::has_failed());
+    CHECK(absl::IsResourceExhausted(status));
+    const absl::Status next = instance->execute();
+    CHECK(absl::IsUnavailable(next));
+    CHECK_THAT(std::string(next.message()), Catch::Contains("an earlier run did not end"));
+  }
+  StandIn::reset();
+}
+
+TEST_CASE("threads copy side by side, nobody behind another's copy or allocation") {
+  StandIn::reset();
+  const auto device = StandIn::device();
+  constexpr std::size_t kBytes = 1 << 20;
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 2; ++i) {
+    absl::StatusOr<Buffer> buffer = device->allocate(kBytes, "a test", MemoryUse::kDevice);
+    REQUIRE(buffer.ok());
+    buffers.push_back(*std::move(buffer));
+  }
+  StandIn::reset();
+  StandIn::hang(true);
+  std::vector<std::vector<char>> read(2, std::vector<char>(kBytes, 1));
+  std::vector<absl::Status> done(3, absl::UnknownError("still running"));
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 2; ++i)
+    threads.emplace_back([&, i] { done[i] = device->read(buffers[i], 0, read[i].data(), kBytes); });
+  threads.emplace_back([&] { done[2] = device->allocate(kBytes, "a test", MemoryUse::kDevice).status(); });
+  const bool side_by_side =
+      test::eventually([] { return StandIn::calls(Entry::copy_out) == 2 && StandIn::calls(Entry::fill) == 1; });
+  StandIn::hang(false);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(side_by_side);
+  for (const absl::Status& status : done) CHECK(status.ok());
+  for (const std::vector<char>& bytes : read) CHECK(bytes == std::vector<char>(kBytes, 0));
   StandIn::reset();
 }
 
