@@ -150,7 +150,8 @@ function(hearth_program name)
   hearth_own_code(${name} TRUE)
 endfunction()
 
-# What a test entry gets: a place in the order (those that may take longest start first), the builds that run it, the
+# What a test entry gets: a place in the order (those that may take longest start first: TIMEOUT says how many seconds
+# that is on a machine that does nothing else), a limit of several times that, which only what hangs meets, the builds that run it, the
 # folders, and a file for its skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py); exit code 77 is ctest's
 # "Skipped".
 include(${PROJECT_SOURCE_DIR}/tests/phases.cmake)
@@ -166,7 +167,11 @@ function(hearth_test_properties name timeout labels)
     set_property(GLOBAL APPEND PROPERTY HEARTH_FOLDERS_${_phase} ${_folder})
   endforeach()
   list(APPEND labels ${_phases})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT
+  math(EXPR _limit "2 * ${timeout}")
+  if(_limit LESS 1200)
+    set(_limit 1200)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${_limit} COST ${timeout} LABELS "${labels}" SKIP_RETURN_CODE 77 ENVIRONMENT
     "HEARTH_SOURCE_DIR=${PROJECT_SOURCE_DIR};HEARTH_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};HEARTH_TEST_REPORT=${HEARTH_TEST_REPORT_DIR}/${name}")
 endfunction()
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace hearth::daemon {
 
 class Activity {
@@ -26,6 +28,8 @@ class Activity {
     Activity* activity_;
   };
 
+  explicit Activity(const Clock& clock = Clock::machine()) : clock_(clock) {}
+
   Token begin() {
     std::lock_guard lock(mutex_);
     ++count_;
@@ -33,9 +37,9 @@ class Activity {
   }
 
   // Zero while anything is open.
-  std::chrono::steady_clock::duration idle_for() const {
+  Clock::duration idle_for() const {
     std::lock_guard lock(mutex_);
-    return count_ > 0 ? std::chrono::steady_clock::duration::zero() : std::chrono::steady_clock::now() - idle_since_;
+    return count_ > 0 ? Clock::duration::zero() : clock_.now() - idle_since_;
   }
 
   // Waits until nothing is open; false after `timeout`.
@@ -48,14 +52,15 @@ class Activity {
   void end() {
     std::lock_guard lock(mutex_);
     if (--count_ > 0) return;
-    idle_since_ = std::chrono::steady_clock::now();
+    idle_since_ = clock_.now();
     changed_.notify_all();
   }
 
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t count_ = 0;
-  std::chrono::steady_clock::time_point idle_since_ = std::chrono::steady_clock::now();
+  Clock::time_point idle_since_ = clock_.now();
 };
 
 }  // namespace hearth::daemon

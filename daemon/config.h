@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "daemon/setting.h"
 #include "daemon/sockets/client_policy.h"
 #include "daemon/store/key_namespace.h"
@@ -91,6 +92,7 @@ struct Config {
   std::string program;  // argv[0]; empty for a daemon inside another program, which no upgrade replaces
 
   cache::FileSystem* file_system = nullptr;  // tests inject failing writes; null: the real one
+  const Clock* clock = &Clock::machine();    // tests turn their own
 };
 
 absl::StatusOr<Config> load_config(int argc, const char* const* argv);

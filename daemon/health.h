@@ -10,14 +10,14 @@
 #include <mutex>
 #include <string>
 
+#include "base/clock.h"
+
 namespace hearth::daemon {
 
 class Health {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // What was found by looking at `as_of`; what an earlier look found, and is told later, changes nothing.
-  void set(const std::string& part, const absl::Status& status, Clock::time_point as_of = Clock::now()) {
+  void set(const std::string& part, const absl::Status& status, Clock::time_point as_of) {
     std::lock_guard lock(mutex_);
     Clock::time_point& told = told_[part];
     if (as_of < told) return;

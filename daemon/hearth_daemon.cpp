@@ -42,7 +42,6 @@
 namespace hearth::daemon {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLockPatience{35'000};  // another daemon's start, or its leaving the cache
 constexpr std::chrono::milliseconds kHandOverEvery{10};     // how often a draining daemon looks for its successor
 constexpr std::chrono::seconds kFlushEvery{10};
@@ -96,9 +95,10 @@ class HearthDaemon::Impl {
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
-        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_}, std::chrono::milliseconds(config.blob_retry_ms)),
+        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_, config.clock},
+               std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
-        accounts_(config.user_quotas),
+        accounts_(config.user_quotas, *config.clock),
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         blob_executor_(std::clamp(config.workers / 2, 1u, kMaxBlobThreads)),  // calls keep the other processors
         maintenance_executor_(1),
@@ -113,9 +113,9 @@ class HearthDaemon::Impl {
              &accounts_, config.sealed, config.sealed_takes_older_tuning, &ptx_},
             config.limits),
         explainer_(&preparer_),
-        tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms)),
-        requests_(share_of(config), &executor_),
-        answers_(share_of(config), &executor_),
+        tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms), *config.clock),
+        requests_(share_of(config), &executor_, *config.clock),
+        answers_(share_of(config), &executor_, *config.clock),
         calls_{&preparer_, &leases_, &metrics_, &store_, &activity_, &clients_, &requests_, &answers_, &grants_},
         client_servers_([this] { return std::make_unique<ClientServices>(*this); }, rpc_limits(config)),
         owner_admin_service_(admin_services(), AdminRights::kOwner) {}
@@ -162,7 +162,7 @@ class HearthDaemon::Impl {
     } else if (!std::exchange(told_of_metrics_, true)) {
       spdlog::warn("no metrics for now: {}", std::string(server.status().message()));
     }
-    health_.set("metrics", server.status());
+    health_.set("metrics", server.status(), config_.clock->now());
     return server.status();
   }
 
@@ -186,8 +186,8 @@ class HearthDaemon::Impl {
       blobs_.close();
       tuner_.stop();
       sessions_.end_all();
-      const Clock::time_point give_up = Clock::now() + std::chrono::milliseconds(config_.drain_ms);
-      while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::now() < give_up) hand_over();
+      const Clock::time_point give_up = Clock::machine().now() + std::chrono::milliseconds(config_.drain_ms);
+      while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::machine().now() < give_up) hand_over();
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
       client_servers_.shut_down(kHangUp);
       owner_server_->shut_down(kHangUp);
@@ -266,7 +266,7 @@ class HearthDaemon::Impl {
   }
 
   std::string health() {
-    health_.set("cache", store_.health());
+    health_.set("cache", store_.health(), config_.clock->now());
     return health_.text();
   }
 
@@ -289,7 +289,7 @@ class HearthDaemon::Impl {
         config_.idle_exit_ms > 0
             ? std::clamp(idle_exit / 4, std::chrono::milliseconds(20), std::chrono::milliseconds(1000))
             : std::chrono::milliseconds(1000);
-    Clock::time_point last_flush = Clock::now();
+    Clock::time_point last_flush = Clock::machine().now();
     sweep_worker_folders(config_.temp_dir);
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, tick, [this] { return ended_; })) {
@@ -300,9 +300,9 @@ class HearthDaemon::Impl {
       give_memory_back();
       if (!listener_->is_reachable()) ask_to_stop("its socket was removed");
       if (installation_ && installation_->is_replaced()) ask_to_stop("its program was replaced on disk");
-      if (Clock::now() - last_flush >= kFlushEvery) {
+      if (Clock::machine().now() - last_flush >= kFlushEvery) {
         cache_->flush();
-        last_flush = Clock::now();
+        last_flush = Clock::machine().now();
         (void)serve_metrics();
         log_health();
       }
@@ -324,7 +324,7 @@ class HearthDaemon::Impl {
   }
 
   const Config config_;
-  const Clock::time_point started_at_ = Clock::now();
+  const Clock::time_point started_at_ = Clock::machine().now();
   const int stop_event_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   std::atomic<bool> stop_asked_{false};
   const std::unique_ptr<Installation> installation_;  // null: upgrades are not noticed
@@ -336,7 +336,7 @@ class HearthDaemon::Impl {
   ResultStore store_;
   Metrics metrics_;
   Leases leases_;
-  Activity activity_;
+  Activity activity_{*config_.clock};
   KernelFlights kernel_flights_;
   PoisonList poison_;
   BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first

@@ -9,17 +9,18 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace hearth::daemon {
 
 class LogLimit {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMaxKeys = 1'024;
 
   explicit LogLimit(Clock::duration every = std::chrono::minutes(1)) : every_(every) {}
 
   // One more of `key`: how many there were since the last line, this one among them, if it is to be told.
-  std::optional<std::uint64_t> count(std::uint64_t key, Clock::time_point now = Clock::now()) {
+  std::optional<std::uint64_t> count(std::uint64_t key, Clock::time_point now = Clock::machine().now()) {
     std::lock_guard lock(mutex_);
     ++total_;
     if (keys_.size() >= kMaxKeys && keys_.count(key) == 0)

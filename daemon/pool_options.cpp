@@ -33,6 +33,7 @@ WorkerPoolOptions pool_options(const Config& config, const char* workers) {
     options.command.without = {std::begin(kWorkerLayers), std::end(kWorkerLayers)};
     options.command.without.erase(layer::kLimits);
   }
+  options.clock = options.command.clock = config.clock;
   options.num_workers = config.workers;
   options.max_queued_lowerings = config.queue_limit;
   options.idle_limit = std::chrono::milliseconds(config.worker_idle_ms);

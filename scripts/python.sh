@@ -6,6 +6,7 @@
 #   scripts/python.sh            all of it
 #   scripts/python.sh venv       only the environment; a build made after it has the package
 #   scripts/python.sh wheel      only the wheels and their test
+#   scripts/python.sh silero     only the package that carries Silero VAD's models
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -25,7 +26,8 @@ take_silero() {
   local pinned
   pinned=$(grep '^silero-vad' python/requirements.txt)
   if compgen -G "build/python/models/silero_vad-${pinned#*==}-*.whl" > /dev/null; then return; fi
-  pip "$venv" download --timeout 15 --retries 1 --no-deps --only-binary :all: -d build/python/models "$pinned" \
+  /usr/bin/python3 -m venv build/python/download > /dev/null &&
+    pip build/python/download download --timeout 15 --retries 1 --no-deps --only-binary :all: -d build/python/models "$pinned" \
     2> build/python/silero.log || skip "Silero VAD's models" "no package index has $pinned (build/python/silero.log)"
 }
 
@@ -92,6 +94,7 @@ mkdir -p build/python
 case ${1:-all} in
   venv) if make_venv; then take_silero; fi ;;
   wheel) make_wheels ;;
+  silero) take_silero ;;
   all) if make_venv; then take_silero; make_wheels; fi ;;
-  *) echo "python.sh: unknown word '$1'; use venv or wheel" >&2; exit 2 ;;
+  *) echo "python.sh: unknown word '$1'; use venv, wheel or silero" >&2; exit 2 ;;
 esac

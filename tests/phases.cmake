@@ -17,9 +17,18 @@ set(HEARTH_TEST_PHASES
   "attack_users_test" long
   # Rules proved by Z3: a sixteenth of what is known anew, then all.
   "rules_proof_.*" release+long
-  # Every op beside numpy: a part of the rows, then all.
-  "numpy_(conformance_test|vulkan_test|cases)" release+long
-  # The other driver of the same GPU program: what differs is runtime_hip_test's, stream_hip_test's and the SDK's.
+  # Every op beside numpy: a part of the rows, then all; and on a Vulkan device.
+  "numpy_(conformance_test|cases)" release+long
+  "numpy_vulkan_test" long
+  # Random programs in the first tier, then all programs of ops, on a Vulkan device and a stand-in of CUDA's driver.
+  "ops_(vulkan|cuda)_all_test" long
+  # Workgroups of all models' kernels by subgroups of 32, then of 8 and 64, too.
+  "model_workgroups_test" release+long
+  # Expressions that are drawn: some, then ten times as many.
+  "simplify_fuzz" release+long
+  # Whole programs and the SDK once more on a Vulkan device and a stand-in.
+  "(integration_vulkan|sdk_vulkan|sdk_hip)_test" long
+  # The other driver of the same GPU program: what differs is runtime_hip_test's and stream_hip_test's.
   "(onnx|models|ops|workgroup|shared_weights)_hip_test|python_device_arrays_hip_test" long
   # Some points at which a call can be cut off, then each.
   "daemon_cut_test" release+long
@@ -30,9 +39,9 @@ set(HEARTH_TEST_PHASES
   "(integration|daemon_life|ptxas|gpu_machines)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
   "(ops|onnx|buffers)_(conformance|compiled_cases)_test|wire_oracle_test" release
-  "(model_numbers|model_importer|model_workgroups|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
+  "(model_numbers|model_importer|model_commands|net_kernels|digests|spirv_modules|gpu_code)_test" release
   # Rules and bounds, drawn; code generators; schedules.
-  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|schedule|client_values)_test|simplify_fuzz" release
+  "rules_.*|(check_bounds|inequality|bounds_transfer|codegen|schedule|client_values)_test" release
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ class SingleFlight {
     // All guarded by owner_->mutex_.
     std::map<std::uint64_t, Waiter> waiters_;
     std::uint64_t first_ = 0;
+    std::optional<Progress> reported_;  // the last
     std::function<void()> cancel_;
     bool finished_ = false;
     bool cancelled_ = false;
@@ -84,11 +86,14 @@ class SingleFlight {
     std::uint64_t id_ = 0;
   };
 
-  // `start` runs on this thread, unlocked, when no flight for `key` is under way.
+  // `start` runs on this thread, unlocked, when no flight for `key` is under way; who joins one is told, likewise, what
+  // was reported last.
   Ticket join(const Digest& key, Waiter waiter, absl::FunctionRef<void(std::shared_ptr<Flight>)> start) {
     std::shared_ptr<Flight> flight;
     std::uint64_t id = 0;
     bool first = false;
+    std::optional<Progress> reported;
+    const std::function<void(const Progress&)> progress = waiter.progress;
     {
       std::lock_guard lock(mutex_);
       id = ++last_id_;
@@ -100,7 +105,9 @@ class SingleFlight {
       }
       flight = slot;
       flight->waiters_.emplace(id, std::move(waiter));
+      reported = flight->reported_;
     }
+    if (progress && reported) progress(*reported);
     Ticket ticket(flight, id);
     if (first) start(std::move(flight));
     return ticket;
@@ -137,6 +144,7 @@ class SingleFlight {
     std::vector<std::function<void(const Progress&)>> listeners;
     {
       std::lock_guard lock(mutex_);
+      flight.reported_ = progress;
       for (const auto& [id, waiter] : flight.waiters_) {
         if (waiter.progress) listeners.push_back(waiter.progress);
       }

@@ -80,7 +80,8 @@ void BlobBuilder::Job::look_up(const Digest& source, const BlobToolchains::Outco
     return answer(BlobAnswer{std::move(built), BlobOutcome::kHit});
   }
   if (only_if_cached_) return answer(absl::NotFoundError(absl::StrCat("blob '", spec_.stem(), kAbsence)));
-  if (absl::Status failed = builder_.failures_.recent(flight_key_); !failed.ok()) return answer(std::move(failed));
+  if (absl::Status failed = builder_.failures_.recent(flight_key_, builder_.services_.clock->now()); !failed.ok())
+    return answer(std::move(failed));
   join();
 }
 
@@ -108,7 +109,8 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
     built->found = true;
     return flight->complete(std::shared_ptr<const BuiltBlob>(std::move(built)));
   }
-  if (absl::Status failed = builder_.failures_.recent(flight_key_); !failed.ok()) return flight->complete(failed);
+  if (absl::Status failed = builder_.failures_.recent(flight_key_, builder_.services_.clock->now()); !failed.ok())
+    return flight->complete(failed);
   // The job stays for the flight, also when its own caller leaves.
   const std::shared_ptr<Job> self = shared_from_this();
   CompileJob job;
@@ -125,7 +127,7 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   };
   job.done = [self, flight](absl::StatusOr<v1::WorkerReply> reply) {
     if (!reply.ok()) {
-      self->builder_.failures_.add(self->flight_key_, reply.status());
+      self->builder_.failures_.add(self->flight_key_, reply.status(), self->builder_.services_.clock->now());
       return flight->complete(reply.status());
     }
     auto compiled = std::make_shared<v1::CompiledBlob>(std::move(*reply->mutable_blob()));

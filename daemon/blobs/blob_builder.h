@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "base/file_digest/file_digest_cache.h"
 #include "daemon/async/executor.h"
 #include "daemon/async/single_flight.h"
@@ -46,6 +47,7 @@ struct BlobServices {
   WorkerPool* pool = nullptr;  // of the blob class
   Executor* executor = nullptr;
   Metrics* metrics = nullptr;
+  const Clock* clock = &Clock::machine();  // of what failed a moment ago
 };
 
 // What a request that may only look is told when there is nothing: an answer, no failure.

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 
@@ -16,16 +17,15 @@ namespace hearth::daemon {
 
 class BlobFailures {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kMaxRemembered = 4096;
 
   explicit BlobFailures(std::chrono::milliseconds retry_after) : retry_after_(retry_after) {}
 
   // OK when there was none; else the error, with "failed N s ago".
-  absl::Status recent(const Digest& key, Clock::time_point now = Clock::now());
+  absl::Status recent(const Digest& key, Clock::time_point now);
   // Remembers what is the blob's or the compiler's fault; what is the caller's (CANCELLED) or the moment's
   // (UNAVAILABLE, ABORTED) is not.
-  void add(const Digest& key, const absl::Status& status, Clock::time_point now = Clock::now());
+  void add(const Digest& key, const absl::Status& status, Clock::time_point now);
   void forget(const Digest& key);
 
  private:

@@ -12,7 +12,7 @@ bool MemoryBudget::fits_client(const Client& client, std::uint64_t bytes) const 
 
 void MemoryBudget::hold(Client& client, const std::shared_ptr<Entry>& entry) {
   entry->holds = true;
-  entry->moved = Clock::now();
+  entry->moved = clock_.now();
   used_ += entry->bytes;
   client.bytes += entry->bytes;
   ++client.holders;
@@ -143,7 +143,7 @@ bool MemoryBudget::Charge::has_room() const {
 void MemoryBudget::Charge::touch() {
   if (!entry_) return;
   std::lock_guard lock(budget_->mutex_);
-  entry_->moved = Clock::now();
+  entry_->moved = budget_->clock_.now();
 }
 
 void MemoryBudget::Charge::release() {

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/clock.h"
 #include "daemon/async/executor.h"
 #include "daemon/client_id.h"
 
@@ -27,7 +28,6 @@ class MemoryBudget {
   struct Entry;
 
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kPatience{30};
   static constexpr std::chrono::seconds kHastyPatience{1};
 
@@ -64,7 +64,8 @@ class MemoryBudget {
     std::shared_ptr<Entry> entry_;
   };
 
-  MemoryBudget(Limits limits, Executor* executor) : limits_(limits), executor_(executor) {}
+  MemoryBudget(Limits limits, Executor* executor, const Clock& clock = Clock::machine())
+      : limits_(limits), executor_(executor), clock_(clock) {}
 
   // `bytes` are at most total_bytes: what is more would wait for ever, the caller refuses it.
   Charge take(const ClientId& client, std::uint64_t bytes, std::function<void()> go,
@@ -75,7 +76,8 @@ class MemoryBudget {
   Usage usage() const;
 
   // To be called about once a second.
-  void cancel_stalled(Clock::time_point now = Clock::now());
+  void cancel_stalled() { cancel_stalled(clock_.now()); }
+  void cancel_stalled(Clock::time_point now);
 
  private:
   struct Entry {
@@ -102,6 +104,7 @@ class MemoryBudget {
 
   const Limits limits_;
   Executor* const executor_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::uint64_t used_ = 0;
   std::map<ClientId, Client> clients_;

@@ -7,7 +7,7 @@
 namespace hearth::daemon {
 namespace {
 
-std::int64_t minute_of(UserAccounts::Clock::time_point at) {
+std::int64_t minute_of(Clock::time_point at) {
   return std::chrono::duration_cast<std::chrono::minutes>(at.time_since_epoch()).count();
 }
 

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/clock.h"
 #include "daemon/metrics.h"
 #include "kernels_cache/entry.h"
 
@@ -35,13 +36,14 @@ struct UserCounters {
 
 class UserAccounts {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  explicit UserAccounts(UserQuotas quotas = {}) : quotas_(quotas) {}
+  explicit UserAccounts(UserQuotas quotas = {}, const Clock& clock = Clock::machine())
+      : quotas_(quotas), clock_(clock) {}
 
   void count(uid_t user, PrepareOutcome outcome);
-  void compiled(uid_t user, std::uint64_t bytes, Clock::time_point now = Clock::now());
-  absl::Status check(uid_t user, Clock::time_point now = Clock::now());
+  void compiled(uid_t user, std::uint64_t bytes) { compiled(user, bytes, clock_.now()); }
+  void compiled(uid_t user, std::uint64_t bytes, Clock::time_point now);
+  absl::Status check(uid_t user) { return check(user, clock_.now()); }
+  absl::Status check(uid_t user, Clock::time_point now);
   // A request that check() refused and the cache could not answer either.
   void count_over_quota(uid_t user);
   // `in_cache`: CacheStats::owners, of which each user's is added.
@@ -66,6 +68,7 @@ class UserAccounts {
   User& user_of(uid_t user);
 
   const UserQuotas quotas_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::map<uid_t, User> users_;
 };

@@ -25,7 +25,6 @@ struct Tunable {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kDefaultBudgetMs = 60'000, kMaxBudgetMs = 24 * 3600 * 1000;
 constexpr double kMinShare = 0.01;           // of the work, for a kernel to be worth a search
 constexpr double kOpsPerByte = 0.5;          // what moving a byte counts beside an operation
@@ -87,10 +86,10 @@ class Tuner::Run : public Tuner::Job {
   bool take_turn(std::function<bool()> turn_is_over) {
     bench_.set_turn(std::move(turn_is_over));
     absl::Status status = is_lowered_ ? absl::OkStatus() : lower();
-    const Clock::time_point began = Clock::now();
+    const Clock::time_point began = Clock::machine().now();  // what is measured is real
     bench_.set_deadline(began + budget_left_);
     if (status.ok() && !tune()) {
-      budget_left_ -= std::min(budget_left_, Clock::now() - began);
+      budget_left_ -= std::min(budget_left_, Clock::machine().now() - began);
       report_queued();
       return false;
     }
@@ -260,8 +259,8 @@ class Tuner::Run : public Tuner::Job {
   Clock::duration budget_left_ = budget_;
 };
 
-Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn)
-    : preparer_(preparer), num_workers_(num_workers), turn_(turn) {}
+Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn, const Clock& clock)
+    : preparer_(preparer), num_workers_(num_workers), turn_(turn), clock_(clock) {}
 
 std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller caller) {
   absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
@@ -338,9 +337,9 @@ void Tuner::work() {
     waiting_.erase(next);
     last = current_->client();
     lock.unlock();
-    const Clock::time_point end = Clock::now() + turn_;
+    const Clock::time_point end = clock_.now() + turn_;
     const bool has_ended =
-        current_->take_turn([this, end, client = last] { return Clock::now() >= end && is_awaited_by_others(client); });
+        current_->take_turn([this, end, client = last] { return clock_.now() >= end && is_awaited_by_others(client); });
     lock.lock();
     if (!has_ended) waiting_.push_back(current_);
     current_ = nullptr;

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "daemon/prepare/preparer.h"
 #include "hearth/v1/compiler_service.pb.h"
 
@@ -42,7 +43,9 @@ class Tuner {
     virtual void cancel() = 0;
   };
 
-  Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn);
+  // `clock`: of the turns.
+  Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::milliseconds turn,
+        const Clock& clock = Clock::machine());
   ~Tuner() { stop(); }
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
@@ -62,6 +65,7 @@ class Tuner {
   const Preparer* const preparer_;
   const unsigned num_workers_;
   const std::chrono::milliseconds turn_;
+  const Clock& clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Run>> waiting_;

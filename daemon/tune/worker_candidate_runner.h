@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "base/clock.h"
 #include "daemon/tune/tune_search.h"
 #include "daemon/worker_pool/worker_pool.h"
 
@@ -18,14 +19,13 @@ namespace hearth::daemon {
 
 class WorkerCandidateRunner : public CandidateRunner {
  public:
-  using Clock = std::chrono::steady_clock;
   WorkerCandidateRunner(WorkerPool* pool, const ClientId& client, v1::Target target, v1::CompileOptions options)
       : pool_(pool), client_(client), target_(std::move(target)), options_(std::move(options)) {}
 
   // When the search ends; none before the first call. `turn_is_over` ends it too, to be gone on with.
   void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
   void set_turn(std::function<bool()> turn_is_over) { turn_is_over_ = std::move(turn_is_over); }
-  bool is_past_deadline() const { return cancelled() || Clock::now() >= deadline_; }
+  bool is_past_deadline() const { return cancelled() || Clock::machine().now() >= deadline_; }
   // Ends what runs with CANCELLED, and everything after it.
   virtual void cancel();
   bool cancelled() const;

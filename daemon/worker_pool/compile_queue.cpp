@@ -40,7 +40,7 @@ absl::Status CompileQueue::push(CompileJob& job) {
     }
     ++num_lowerings_;
   }
-  job.queued_at = Clock::now();
+  job.queued_at = clock_.now();
   lane_of(clients_[id], job.request).push_back(std::move(job));
   ++size_;
   update_turns(id);
@@ -74,7 +74,7 @@ std::optional<CompileJob> CompileQueue::take(Turns& turns, Turns::iterator turn,
 }
 
 std::optional<CompileJob> CompileQueue::next(WorkerRole role) {
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   for (auto turn = turns_.begin(); turn != turns_.end(); ++turn) {
     Client& client = clients_[*turn];
     std::deque<CompileJob>& lane = *client.urgent();
@@ -85,7 +85,7 @@ std::optional<CompileJob> CompileQueue::next(WorkerRole role) {
   return take(tuning_turns_, tuning_turns_.begin(), clients_[tuning_turns_.front()].tuning);
 }
 
-CompileQueue::Clock::time_point CompileQueue::spare_due() {
+Clock::time_point CompileQueue::spare_due() {
   Clock::time_point due = Clock::time_point::max();
   for (const ClientId& id : turns_) {
     Client& client = clients_[id];
@@ -97,11 +97,11 @@ CompileQueue::Clock::time_point CompileQueue::spare_due() {
 std::optional<CompileJob> CompileQueue::pop(std::chrono::milliseconds timeout, WorkerRole role) {
   std::unique_lock lock(mutex_);
   const std::uint64_t wakes = wakes_;
-  const Clock::time_point give_up = Clock::now() + timeout;
+  const Clock::time_point give_up = clock_.now() + timeout;
   for (;;) {
     if (std::optional<CompileJob> job = next(role)) return job;
-    if (closed_ || wakes != wakes_ || Clock::now() >= give_up) return std::nullopt;
-    changed_.wait_until(lock, role == WorkerRole::kSpare ? std::min(give_up, spare_due()) : give_up);
+    if (closed_ || wakes != wakes_ || clock_.now() >= give_up) return std::nullopt;
+    clock_.wait_until(changed_, lock, role == WorkerRole::kSpare ? std::min(give_up, spare_due()) : give_up);
   }
 }
 

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "daemon/client_id.h"
 #include "daemon/worker_pool/readable_tree.h"
@@ -41,18 +42,18 @@ struct CompileJob {
   std::string what;                 // for errors, e.g. "kernel 'sum_4'"
   std::vector<ReadableTree> trees;  // files and folders that its worker must be allowed to read
   std::function<void(absl::StatusOr<v1::WorkerReply>)> done;
-  std::function<void()> started;                      // called when a worker takes it; may be null
-  std::chrono::steady_clock::time_point queued_at{};  // set by push()
+  std::function<void()> started;  // called when a worker takes it; may be null
+  Clock::time_point queued_at{};  // set by push()
 };
 
 enum class WorkerRole { kRegular, kSpare };
 
 class CompileQueue {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kSpareAfter{250};
 
-  explicit CompileQueue(std::size_t max_lowerings) : max_lowerings_(max_lowerings) {}
+  explicit CompileQueue(std::size_t max_lowerings, const Clock& clock = Clock::machine())
+      : max_lowerings_(max_lowerings), clock_(clock) {}
 
   // Takes the job only when OK. UNAVAILABLE after close().
   absl::Status push(CompileJob& job);
@@ -91,6 +92,7 @@ class CompileQueue {
   std::size_t num_lowerings_ = 0;
   std::size_t size_ = 0;
   const std::size_t max_lowerings_;
+  const Clock& clock_;
   std::uint64_t wakes_ = 0;
   bool closed_ = false;
 };

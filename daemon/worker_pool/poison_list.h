@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/sha256.h"
 #include "base/status_macros.h"
 
@@ -21,17 +22,15 @@ namespace hearth::daemon {
 
 class PoisonList {
  public:
-  using Clock = std::chrono::steady_clock;
   static constexpr unsigned kDeathsToRefuse = 3;
 
   // `repro_folder` is created when first needed.
   PoisonList(std::string repro_folder, std::chrono::milliseconds refuse_for)
       : repro_folder_(std::move(repro_folder)), refuse_for_(refuse_for) {}
 
-  absl::Status check(const Digest& key, Clock::time_point now = Clock::now());
+  absl::Status check(const Digest& key, Clock::time_point now);
   // A sentence for the caller's error: empty before the third death.
-  std::string record_death(const Digest& key, const std::string& what, std::string_view request,
-                           Clock::time_point now = Clock::now());
+  std::string record_death(const Digest& key, const std::string& what, std::string_view request, Clock::time_point now);
   void record_success(const Digest& key);
 
  private:

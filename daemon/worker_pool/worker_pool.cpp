@@ -14,11 +14,10 @@
 namespace hearth::daemon {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLongSleep{3'600'000};
 
-std::int64_t milliseconds_since(Clock::time_point begin) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
+std::int64_t milliseconds_of(Clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
 absl::Status from_worker_error(const CompileJob& job, const v1::WorkerError& error) {
@@ -60,14 +59,17 @@ std::optional<Timed> timed_as(const v1::WorkerRequest& request) {
   return std::nullopt;
 }
 
-std::uint64_t nanoseconds_of(std::chrono::steady_clock::time_point time) {
+std::uint64_t nanoseconds_of(Clock::time_point time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time.time_since_epoch()).count());
 }
 
 }  // namespace
 
 WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* metrics)
-    : options_(std::move(options)), poison_(poison), metrics_(metrics), queue_(options_.max_queued_lowerings) {
+    : options_(std::move(options)),
+      poison_(poison),
+      metrics_(metrics),
+      queue_(options_.max_queued_lowerings, *options_.clock) {
   const unsigned num_slots = std::max(1u, options_.num_workers);
   for (unsigned i = 0; i < num_slots + options_.num_spare; ++i) {
     slots_.push_back(std::make_unique<Slot>());
@@ -91,7 +93,7 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::StatusOr<std::uint64_t> WorkerPool::submit(CompileJob job) {
-  HEARTH_RETURN_IF_ERROR(poison_->check(job.key));
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.key, options_.clock->now()));
   {
     std::lock_guard lock(mutex_);
     job.id = ++last_id_;
@@ -155,35 +157,35 @@ std::vector<pid_t> WorkerPool::worker_pids() const {
 }
 
 void WorkerPool::run(Slot& slot) {
-  Clock::time_point idle_since = Clock::now();
+  Clock::time_point idle_since = options_.clock->now();
   while (!stopping_) {
     if (take_warm_request(slot)) {
       if (absl::Status status = slot.worker ? absl::OkStatus() : start_worker(slot, {}); !status.ok()) {
         spdlog::warn("cannot start a compiler worker ahead of need: {}", std::string(status.message()));
       }
-      idle_since = Clock::now();
+      idle_since = options_.clock->now();
     }
     std::optional<CompileJob> job = queue_.pop(slot.worker ? options_.idle_limit : kLongSleep, slot.role);
     if (!job) {
       idle(slot, idle_since);
       continue;
     }
-    const Clock::time_point begin = Clock::now();
+    const Clock::time_point begin = options_.clock->now();
     absl::StatusOr<v1::WorkerReply> reply = absl::CancelledError("cancelled before it was compiled");
     if (begin_job(slot, job->id)) reply = perform(slot, *job);
-    end_job(slot, job->id, Clock::now() - begin);
+    end_job(slot, job->id, options_.clock->now() - begin);
     queue_.ended(job->client);
     if (options_.one_job_a_worker) drop_worker(slot);
     spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
-                  milliseconds_since(begin));
+                  milliseconds_of(options_.clock->now() - begin));
     job->done(std::move(reply));
-    idle_since = Clock::now();
+    idle_since = options_.clock->now();
   }
   drop_worker(slot);
 }
 
 void WorkerPool::idle(Slot& slot, Clock::time_point idle_since) {
-  if (slot.worker && Clock::now() - idle_since >= options_.idle_limit) drop_worker(slot);
+  if (slot.worker && options_.clock->now() - idle_since >= options_.idle_limit) drop_worker(slot);
 }
 
 bool WorkerPool::take_warm_request(Slot& slot) {
@@ -203,7 +205,8 @@ absl::Status WorkerPool::ensure_worker(Slot& slot, const CompileJob& job) {
 absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<ReadableTree>& trees) {
   WorkerCommand command = options_.command;
   command.trees = trees;
-  const Clock::time_point begin = Clock::now();
+  command.clock = options_.clock;
+  const Clock::time_point begin = options_.clock->now();
   absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::spawn(command, slot.wake_fd);
   if (absl::IsAborted(worker.status())) worker = WorkerProcess::spawn(command, slot.wake_fd);
   absl::Status started = worker.status();
@@ -211,7 +214,7 @@ absl::Status WorkerPool::start_worker(Slot& slot, const std::vector<ReadableTree
   if (!started.ok()) return started;
   slot.worker = std::move(*worker);
   ++live_workers_;
-  spdlog::debug("worker {} started in {} ms", slot.worker->pid(), milliseconds_since(begin));
+  spdlog::debug("worker {} started in {} ms", slot.worker->pid(), milliseconds_of(options_.clock->now() - begin));
   std::lock_guard lock(mutex_);
   slot.pid = slot.worker->pid();
   return absl::OkStatus();
@@ -231,10 +234,10 @@ void WorkerPool::drop_worker(Slot& slot) {
 
 absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
   // Identical jobs that were queued before the key was refused.
-  HEARTH_RETURN_IF_ERROR(poison_->check(job.key));
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.key, options_.clock->now()));
   HEARTH_RETURN_IF_ERROR(ensure_worker(slot, job));
   if (job.started) job.started();
-  const Clock::time_point started = Clock::now();
+  const Clock::time_point started = options_.clock->now();
   metrics_->took(Timed::kQueue, started - job.queued_at);
   Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
   if (exchange.end == WorkerEnd::kKilled) {
@@ -260,11 +263,11 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     return describe_failure(job, exchange);
   }
   poison_->record_success(job.key);
-  if (const std::optional<Timed> work = timed_as(job.request)) metrics_->took(*work, Clock::now() - started);
+  if (const std::optional<Timed> work = timed_as(job.request)) metrics_->took(*work, options_.clock->now() - started);
   v1::JobTimes& times = *exchange.reply.mutable_times();
   times.set_queued_ns(nanoseconds_of(job.queued_at));
   times.set_started_ns(nanoseconds_of(started));
-  times.set_ended_ns(nanoseconds_of(Clock::now()));
+  times.set_ended_ns(nanoseconds_of(options_.clock->now()));
   times.set_worker(static_cast<std::uint32_t>(slot.worker->pid()));
   return std::move(exchange.reply);
 }
@@ -282,7 +285,8 @@ absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange&
     metrics_->worker_crashed();
     if (exchange.end == WorkerEnd::kOverLimit) code = absl::StatusCode::kResourceExhausted;
   }
-  const std::string refused = poison_->record_death(job.key, job.what, job.request.SerializeAsString());
+  const std::string refused =
+      poison_->record_death(job.key, job.what, job.request.SerializeAsString(), options_.clock->now());
   const bool over_limit = exchange.end == WorkerEnd::kTimedOut || exchange.end == WorkerEnd::kOverLimit;
   if (over_limit) {
     const std::string& setting = exchange.end == WorkerEnd::kTimedOut ? options_.time_setting : options_.memory_setting;

@@ -37,11 +37,12 @@ struct WorkerPoolOptions {
   bool one_job_a_worker = false;  // no worker outlives its job: what the job has left behind meets no other
   std::size_t max_queued_lowerings = 256;
   std::chrono::milliseconds idle_limit{60'000};
+  const Clock* clock = &Clock::machine();  // of this limit, of the workers' and of the queue's
   // The daemon's settings that bound a job's time and memory: the remedy of a job that met one of them.
   std::string time_setting = "compile_limit_s", memory_setting = "worker_memory";
   // Told how a start of a worker went and when it began; gives back what callers are told. On pool threads; may be
   // null.
-  std::function<absl::Status(absl::Status, std::chrono::steady_clock::time_point began)> on_start = nullptr;
+  std::function<absl::Status(absl::Status, Clock::time_point began)> on_start = nullptr;
 };
 
 // The payload of a RESOURCE_EXHAUSTED status that says when to try again, in decimal milliseconds.
@@ -80,7 +81,7 @@ class WorkerPool {
   };
 
   void run(Slot& slot);
-  void idle(Slot& slot, std::chrono::steady_clock::time_point idle_since);
+  void idle(Slot& slot, Clock::time_point idle_since);
   bool take_warm_request(Slot& slot);
   // One that may do this job; the slot's is replaced when it may not.
   absl::Status ensure_worker(Slot& slot, const CompileJob& job);

@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const Worker
   worker->socket_ = launched.socket;
   worker->output_ = std::move(launched.output);
   worker->keeper_end_ = static_cast<int>(::syscall(SYS_pidfd_open, launched.pid, 0));
-  worker->watch_.emplace(command.limits, worker->pid_, &worker->folder_);
+  worker->watch_.emplace(command.limits, worker->pid_, &worker->folder_, *command.clock);
   HEARTH_RETURN_IF_ERROR(worker->greet(wake_fd));
   return worker;
 }
@@ -172,7 +172,7 @@ Exchange WorkerProcess::exchange(const v1::WorkerRequest& request, int wake_fd) 
 
 void WorkerProcess::begin(std::chrono::milliseconds wall_limit) {
   current_limit_ = wall_limit;
-  deadline_ = Clock::now() + wall_limit;
+  deadline_ = command_.clock->now() + wall_limit;
   watch_->begin();
   end_ = WorkerEnd::kReply;
   detail_.clear();
@@ -193,7 +193,7 @@ absl::Status WorkerProcess::give_up(WorkerEnd end, const std::string& detail) {
 
 absl::Status WorkerProcess::wait(int fd, short events, int wake_fd) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - command_.clock->now());
     pollfd entries[3] = {{fd, events, 0}, {wake_fd, POLLIN, 0}, {keeper_end_, POLLIN, 0}};
     const int timeout = static_cast<int>(std::clamp<long>(left.count(), 0, kCheckEvery.count()));
     const int ready = ::poll(entries, 3, timeout);
@@ -216,11 +216,11 @@ absl::Status WorkerProcess::wait(int fd, short events, int wake_fd) {
 int WorkerProcess::reap(bool may_exit_by_itself) {
   int status = 0;
   if (pid_ <= 0) return status;
-  bool reaped = may_exit_by_itself && reap_until(pid_, Clock::now() + kExitGrace, &status);
+  bool reaped = may_exit_by_itself && reap_until(pid_, std::chrono::steady_clock::now() + kExitGrace, &status);
   if (!reaped) {
     // The keeper ends all that is beneath it, then itself.
     ::kill(pid_, SIGTERM);
-    reaped = reap_until(pid_, Clock::now() + kKeeperPatience, &status);
+    reaped = reap_until(pid_, std::chrono::steady_clock::now() + kKeeperPatience, &status);
   }
   if (!reaped) {
     ::kill(-pid_, SIGKILL);

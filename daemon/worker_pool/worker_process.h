@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "daemon/worker_pool/readable_paths.h"
 #include "daemon/worker_pool/sandbox_status.h"
 #include "daemon/worker_pool/worker_cgroup.h"
@@ -48,6 +49,7 @@ struct WorkerCommand {
   std::set<std::string> without;           // layers of the sandbox to leave out: `sandbox = off`, and tests
   std::shared_ptr<SandboxStatus> sandbox;  // judges what it reports; null: nobody does
   std::shared_ptr<WorkerCgroups> cgroups;  // null: none
+  const Clock* clock = &Clock::machine();  // of its limits
 };
 
 enum class WorkerEnd {
@@ -110,7 +112,6 @@ class WorkerProcess {
   std::unique_ptr<WorkerCgroup> cgroup_;
   std::optional<WorkerWatch> watch_;
 
-  using Clock = std::chrono::steady_clock;
   Clock::time_point deadline_;
   std::chrono::milliseconds current_limit_{0};
   WorkerEnd end_ = WorkerEnd::kReply;

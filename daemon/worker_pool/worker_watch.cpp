@@ -23,7 +23,7 @@ void WorkerWatch::attach(pid_t worker) {
 }
 
 void WorkerWatch::begin() {
-  last_progress_ = Clock::now();
+  last_progress_ = clock_.now();
   ticks_ = ticks_of(processes());
 }
 
@@ -46,7 +46,7 @@ std::uint64_t WorkerWatch::ticks_of(const std::vector<pid_t>& pids) const {
 
 bool WorkerWatch::is_hung(const std::vector<pid_t>& pids) {
   const std::uint64_t ticks = ticks_of(pids);
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = clock_.now();
   if (ticks != ticks_ || std::any_of(pids.begin(), pids.end(), is_runnable)) {
     ticks_ = ticks;
     last_progress_ = now;

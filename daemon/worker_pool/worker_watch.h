@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "daemon/worker_pool/worker_folder.h"
 #include "daemon/worker_pool/worker_usage.h"
 
@@ -38,8 +39,9 @@ class WorkerWatch {
   };
 
   // `keeper`: the process that the daemon started. Borrows the folder.
-  WorkerWatch(const WorkerLimits& limits, pid_t keeper, const WorkerFolder* folder)
-      : limits_(limits), keeper_(keeper), worker_(keeper), folder_(folder) {}
+  WorkerWatch(const WorkerLimits& limits, pid_t keeper, const WorkerFolder* folder,
+              const Clock& clock = Clock::machine())
+      : limits_(limits), keeper_(keeper), worker_(keeper), folder_(folder), clock_(clock) {}
 
   // Once the worker has said who it is.
   void attach(pid_t worker);
@@ -60,12 +62,12 @@ class WorkerWatch {
   std::uint64_t ticks_of(const std::vector<pid_t>& pids) const;
   bool is_hung(const std::vector<pid_t>& pids);
 
-  using Clock = std::chrono::steady_clock;
   const WorkerLimits limits_;
   const pid_t keeper_;
   pid_t worker_;
   pid_t init_ = -1;
   const WorkerFolder* const folder_;
+  const Clock& clock_;
   std::vector<ProcessId> seen_;
   std::uint64_t ticks_ = 0;
   std::uint64_t idle_ticks_ = 0;

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 #include "tests/integration/blob_place.h"
+#include "tests/support/eventually.h"
 
 namespace hearth::integration {
 namespace {
@@ -18,14 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds patience = 20s) {
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
+using test::eventually;
 
 // What blob stats must always add up to.
 Json checked_stats(BlobPlace& place) {
@@ -129,7 +123,7 @@ TEST_CASE("blob service: nothing is left of a compile whose caller or daemon is 
     const Process caller = place.call({"hang"});
     REQUIRE(eventually([&] { return place.compilers() >= 2; }));
     ::kill(caller.pid(), SIGKILL);
-    CHECK(eventually([&] { return place.compilers() == 0; }, 5s));
+    CHECK(eventually([&] { return place.compilers() == 0; }));
   }
   Process caller = place.call({"hang"});
   REQUIRE(eventually([&] { return place.compilers() >= 2; }));
@@ -137,7 +131,7 @@ TEST_CASE("blob service: nothing is left of a compile whose caller or daemon is 
   REQUIRE(daemons.size() == 1);
   place.environment()["HEARTH_NO_AUTOSTART"] = "1";
   ::kill(daemons[0], SIGKILL);
-  CHECK(eventually([&] { return place.compilers() == 0; }, 5s));
+  CHECK(eventually([&] { return place.compilers() == 0; }));
 }
 
 TEST_CASE("blob service: prewarm goes on where it was killed") {
@@ -240,7 +234,7 @@ TEST_CASE("blob service: a client fetches what it cannot open, into a folder of 
   BlobPlace place;
   place.add("a", 1);
   REQUIRE(place.call({"a"}).wait().code == 0);
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
+  const auto deadline = std::chrono::steady_clock::now() + test::give_up();
   const auto channel = client::DaemonChannel::get({.socket = place.socket(), .auto_start = false});
   REQUIRE(channel.ok());
   v1::CompileBlobRequest request;

@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
     try:
         ran = subprocess.run([onnx_place.BIN / "hearth-c-abi-program", EXAMPLES / "digits/digits.onnx",
                               place.folder / "relu.onnx", place.folder / "s.sock", place.folder],
-                             env=place.environment, capture_output=True, text=True, timeout=100, check=False)
+                             env=place.environment, capture_output=True, text=True, timeout=300, check=False)
     finally:
         place.hearth("daemon", "stop")
     sys.stdout.write(ran.stdout + ran.stderr)

@@ -68,7 +68,7 @@ class Places(unittest.TestCase):
 
         def hearth(*words, code=0):
             ran = subprocess.run(prefix([BIN / "hearth", *map(str, words)]), env=variables, cwd="/", capture_output=True,
-                                 text=True, timeout=120)
+                                 text=True, timeout=300)
             self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
             return ran
 

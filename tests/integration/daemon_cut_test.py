@@ -78,7 +78,7 @@ class Daemon:
                 except OSError:
                     stream.close()
                     if self.process is not None:
-                        self.process.wait(timeout=60)  # it is ending: the next one takes its cache over
+                        self.process.wait(timeout=300)  # it is ending: the next one takes its cache over
                     self.start()
         raise RuntimeError("no daemon serves")
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 #include "tests/support/skip.h"
 
 using namespace hearth::integration;
@@ -236,9 +237,7 @@ TEST_CASE("who starts the daemon first does not shape it") {
   REQUIRE(::sched_getaffinity(daemon, sizeof its, &its) == 0);
   CHECK(CPU_COUNT(&its) == CPU_COUNT(&mine));
   ::kill(daemon, SIGTERM);  // not ignored
-  const auto give_up = std::chrono::steady_clock::now() + 60s;
-  while (alive(daemon) && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(2ms);
-  CHECK_FALSE(alive(daemon));
+  CHECK(hearth::test::eventually([&] { return !alive(daemon); }));
 }
 
 TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says where it is") {
@@ -250,7 +249,7 @@ TEST_CASE("the log tells of daemons that are gone, in UTC, and every report says
   CHECK(place.json({"hearth", "daemon", "status", "--json"})["log_file"] == path);
   CHECK(contains(place.run({"hearth", "daemon", "status"}).out, path));
   ::kill(first, SIGKILL);
-  while (alive(first)) std::this_thread::sleep_for(1ms);
+  REQUIRE(hearth::test::eventually([&] { return !alive(first); }));
   place.run_ok(run_digits());
   const pid_t second = place.daemons().at(0);
   const std::string log = content(path);

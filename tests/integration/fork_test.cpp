@@ -12,6 +12,7 @@
 #include "hearth/ops.h"
 #include "hearth/prepare.h"
 #include "tests/integration/live_daemon.h"
+#include "tests/support/eventually.h"
 
 using namespace hearth;
 using namespace hearth::client;
@@ -64,12 +65,11 @@ v1::StatsResponse stats_of(const LiveDaemon& daemon) {
 std::pair<std::uint64_t, std::uint64_t> leases_and_sessions(const LiveDaemon& daemon,
                                                             std::pair<std::uint64_t, std::uint64_t> wanted) {
   std::pair<std::uint64_t, std::uint64_t> seen;
-  for (int i = 0; i < 600; ++i) {
+  test::eventually([&] {
     const v1::StatsResponse stats = stats_of(daemon);
     seen = {stats.leases(), stats.sessions()};
-    if (seen == wanted) break;
-    std::this_thread::sleep_for(50ms);
-  }
+    return seen == wanted;
+  });
   return seen;
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("plans are dropped at once while the daemon is stopped") {
     for (std::uint64_t i = 0; i < 200'000; ++i) channel->release_lease(1'000'000'000 + i);
     plan = absl::UnknownError("dropped");
   });
-  const bool at_once = dropped.wait_for(60s) == std::future_status::ready;
+  const bool at_once = dropped.wait_for(test::give_up()) == std::future_status::ready;
   kill(pids[0], SIGCONT);
   CHECK(at_once);
   dropped.wait();

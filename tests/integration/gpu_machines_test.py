@@ -53,7 +53,7 @@ class GpuMachines(unittest.TestCase):
         if arch is not None:
             environment |= {"LD_LIBRARY_PATH": str(STAND_IN), "HEARTH_STAND_IN_ARCH": arch}
         ran = subprocess.run([BIN / "hearth", *map(str, words)], env=environment, capture_output=True, text=True,
-                             timeout=120)
+                             timeout=300)
         self.assertEqual(ran.returncode, code, ran.stderr)
         return ran
 

@@ -1,4 +1,5 @@
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -62,14 +63,10 @@ Process::~Process() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-Ran Process::wait(std::chrono::milliseconds timeout) {
+Ran Process::wait() {
   Ran ran;
-  const Clock::time_point give_up = Clock::now() + timeout;
   int status = 0;
-  bool ended = false;
-  while (!(ended = ::waitpid(pid_, &status, WNOHANG) == pid_) && Clock::now() < give_up) {
-    std::this_thread::sleep_for(1ms);
-  }
+  const bool ended = test::eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
   ran.wall_ms = std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
   if (!ended) {
     ::kill(pid_, SIGKILL);
@@ -100,9 +97,7 @@ Place::Place() {
 Place::~Place() {
   for (const pid_t pid : daemons()) {
     ::kill(pid, SIGTERM);
-    const Clock::time_point give_up = Clock::now() + 10s;
-    while (alive(pid) && Clock::now() < give_up) std::this_thread::sleep_for(2ms);
-    if (alive(pid)) ::kill(pid, SIGKILL);
+    if (!test::eventually([&] { return !alive(pid); })) ::kill(pid, SIGKILL);
   }
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
@@ -174,9 +169,8 @@ void Place::stop_daemon() {
   const std::vector<pid_t> before = daemons();
   run_ok({"hearth", "daemon", "stop"});
   for (const pid_t pid : before) {
-    const Clock::time_point give_up = Clock::now() + 30s;
-    while (alive(pid) && Clock::now() < give_up) std::this_thread::sleep_for(2ms);
-    if (alive(pid)) throw std::runtime_error("hearthd " + std::to_string(pid) + " does not end");
+    if (!test::eventually([&] { return !alive(pid); }))
+      throw std::runtime_error("hearthd " + std::to_string(pid) + " does not end");
   }
 }
 

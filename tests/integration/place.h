@@ -32,7 +32,7 @@ class Process {
   Process(pid_t pid, fs::path out, fs::path err);
   Process(Process&& other) noexcept;
   ~Process();
-  Ran wait(std::chrono::milliseconds timeout = std::chrono::seconds(120));
+  Ran wait();
   pid_t pid() const { return pid_; }
 
  private:

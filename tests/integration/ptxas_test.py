@@ -54,7 +54,7 @@ class Ptxas(unittest.TestCase):
                        "HEARTH_CACHE_DIR": str(self.folder / "cache"), "HEARTH_PTXAS": str(ptxas), **more}
         environment |= {k: os.environ[k] for k in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS") if k in os.environ}
         return subprocess.run([BIN / "hearth", *map(str, words)], env=environment, capture_output=True, text=True,
-                              timeout=120)
+                              timeout=300)
 
     def script(self, text):
         path = self.tools / "ptxas"

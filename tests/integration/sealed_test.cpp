@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/onnx/model_builder.h"
 
 namespace hearth::integration {
@@ -134,7 +135,7 @@ TEST_CASE("prewarm that is killed goes on where it was") {
   {
     place.run_ok({"hearth", "daemon", "start"});
     Process first = place.start(words);
-    while (place.stats()["kernels_compiled"] < 5) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    REQUIRE(hearth::test::eventually([&] { return place.stats()["kernels_compiled"] >= 5; }));
     ::kill(first.pid(), SIGKILL);
     CHECK(first.wait().code == -SIGKILL);
   }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 
 using namespace hearth::integration;
 
@@ -25,13 +26,13 @@ TEST_CASE("100 processes start cold: none fails, one daemon, every kernel compil
   std::set<pid_t> daemons;
   std::atomic<bool> watching = true;
   std::thread watch([&] {
-    while (watching) {
+    hearth::test::eventually([&] {
       for (const pid_t pid : place.daemons()) daemons.insert(pid);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+      return !watching;
+    });
   });
   std::vector<Ran> ran;
-  for (Process& process : processes) ran.push_back(process.wait(std::chrono::seconds(300)));
+  for (Process& process : processes) ran.push_back(process.wait());
   watching = false;
   watch.join();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "hearth/prepare.h"
 #include "runtime/build_id.h"
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 
 using namespace hearth;
 using namespace hearth::integration;
@@ -61,11 +63,7 @@ std::vector<std::string> run_digits_with(const Installed& installed, int threads
           std::to_string(threads)};
 }
 
-bool eventually(const std::function<bool()>& holds) {
-  const auto give_up = std::chrono::steady_clock::now() + 60s;
-  while (!holds() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(5ms);
-  return holds();
-}
+using test::eventually;
 
 std::string replay(client::Instance& instance) {
   REQUIRE(instance.execute().ok());
@@ -115,10 +113,16 @@ TEST_CASE("a request that comes between two programs of an upgrade is answered b
   const std::vector<pid_t> before = place.daemons();
   REQUIRE(before.size() == 1);
   installed.install("hearth-worker", true);
-  for (const pid_t worker : children_of(before[0])) ::kill(worker, SIGKILL);
+  const std::vector<pid_t> old_workers = children_of(before[0]);
+  for (const pid_t worker : old_workers) ::kill(worker, SIGKILL);
   installed.write_new("hearthd", true);                          // sanitizers' programs are large
   Process request = place.start(run_digits_with(installed, 2));  // it needs a worker, and finds one of another build
-  std::this_thread::sleep_for(300ms);
+  CHECK(eventually([&] {                                         // one of the other build has been started for it
+    const std::vector<pid_t> now = children_of(before[0]);
+    return !now.empty() && std::ranges::none_of(now, [&](pid_t pid) {
+      return std::ranges::find(old_workers, pid) != old_workers.end();
+    });
+  }));
   installed.replace("hearthd");
   const Ran ran = request.wait();
   INFO(ran.err);

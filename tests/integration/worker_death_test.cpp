@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/integration/place.h"
+#include "tests/support/eventually.h"
 
 using namespace hearth::integration;
 using namespace std::chrono_literals;
@@ -32,14 +33,14 @@ std::vector<std::string> run_digits() {
 // Kills workers of `daemon` until `process` ends or `limit` are dead; returns how many.
 int kill_workers(pid_t daemon, const Process& process, int limit) {
   std::set<pid_t> killed;
-  while (alive(process.pid()) && static_cast<int>(killed.size()) < limit) {
+  hearth::test::eventually([&] {
     for (const pid_t worker : children_of(daemon)) {
       if (killed.count(worker) == 0 && static_cast<int>(killed.size()) < limit && ::kill(worker, SIGKILL) == 0) {
         killed.insert(worker);
       }
     }
-    std::this_thread::sleep_for(2ms);
-  }
+    return !alive(process.pid()) || static_cast<int>(killed.size()) >= limit;
+  });
   return static_cast<int>(killed.size());
 }
 
@@ -57,9 +58,9 @@ TEST_CASE("workers die under a cold prepare: a result or a typed error in time, 
     REQUIRE(place.run({"hearth", "daemon", "start"}).code == 0);
     const pid_t daemon = place.daemons().at(0);
     Process process = place.start(run_digits());
-    if (limit != kAll) std::this_thread::sleep_for(50ms);
+    if (limit != kAll) CHECK(hearth::test::eventually([&] { return !children_of(daemon).empty(); }));
     const int killed = kill_workers(daemon, process, limit);
-    const Ran ran = process.wait(std::chrono::seconds(kDeadlineSeconds + 5));
+    const Ran ran = process.wait();
     INFO("killed " << killed << ": exit " << ran.code << ": " << ran.err);
     CHECK(ran.code == (limit == kAll ? 1 : 0));
     if (ran.code == 0) {
@@ -71,7 +72,8 @@ TEST_CASE("workers die under a cold prepare: a result or a typed error in time, 
     std::cout << killed << " workers killed under a cold prepare: exit " << ran.code << " after " << ran.wall_ms
               << " ms" << (ran.code == 0 ? "" : ": " + ran.err.substr(0, ran.err.find('\n'))) << "\n";
     REQUIRE(place.daemons() == std::vector<pid_t>{daemon});
-    std::this_thread::sleep_for(300ms);  // a request that killed three workers is refused for a while
+    // A request that killed three workers is refused for a while.
+    CHECK(hearth::test::eventually([&] { return place.run(run_digits()).code == 0; }));
     const auto after = place.json(run_digits());
     CHECK(after["plan_key"] == expected["plan_key"]);
     CHECK(after["kernels"] == expected["kernels"]);

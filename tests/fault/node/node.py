@@ -76,7 +76,7 @@ class Node:
 
     def start(self):
         self.spawn()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while self.hearth(SERVICE, "daemon", "status").returncode != 0 and self.daemon.poll() is None:
             assert time.monotonic() < deadline, (self.folder / "log").read_text()
             time.sleep(0.05)
@@ -121,5 +121,5 @@ class Node:
 
     def hearth(self, user, *words):
         process = self.begin(user, *words)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         return subprocess.CompletedProcess(words, process.returncode, out, err)

@@ -81,10 +81,11 @@ Outcome Hijack::attempt(const std::string& name, bool changes) {
   outcome.went = is_alive ? exchange.reply.compiled().artifact().data() : exchange.detail;
   // A program that took the worker's place ends with this.
   outcome.says_done = outcome.went.starts_with("done") || outcome.went == "exited with code 42";
-  // Where harm is expected it may take its time; where the worker only believes it did some, a moment is enough.
+  // Where harm is expected it may take its time; where the worker only believes it did some, a few looks are enough.
   const bool is_unprotected = conditions_.on && conditions_.on->empty();
-  const auto patience = is_unprotected ? 10'000ms : 300ms;
-  const std::string after = outcome.says_done && changes ? victim_->state_unlike(before, patience) : victim_->state();
+  std::string after = victim_->state();
+  if (outcome.says_done && changes && is_unprotected) after = victim_->state_unlike(before);
+  for (int look = 0; look < 100 && outcome.says_done && changes && after == before; ++look) after = victim_->state();
   outcome.changed = after != before;
   if (!is_alive || is_unprotected) worker_.reset();
   if (outcome.changed) victim_.reset();

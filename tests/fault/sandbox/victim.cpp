@@ -1,4 +1,5 @@
 #include "tests/fault/sandbox/victim.h"
+#include "tests/support/eventually.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -185,13 +186,10 @@ std::string Victim::state() const {
   return text.str();
 }
 
-std::string Victim::state_unlike(const std::string& before, std::chrono::milliseconds patience) const {
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  for (;;) {
-    const std::string now = state();
-    if (now != before || std::chrono::steady_clock::now() > give_up) return now;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+std::string Victim::state_unlike(const std::string& before) const {
+  std::string now;
+  test::eventually([&] { return (now = state()) != before; });
+  return now;
 }
 
 }  // namespace hearth::sandbox_test

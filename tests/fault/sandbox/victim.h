@@ -28,8 +28,8 @@ class Victim {
   const Targets& targets() const { return targets_; }
   std::string cache() const { return folder_ / "cache"; }
   std::string home() const { return folder_ / "home"; }
-  // Processes die and messages arrive a little later: waits until it is not `before` any more, at most `patience`.
-  std::string state_unlike(const std::string& before, std::chrono::milliseconds patience) const;
+  // Processes die and messages arrive a little later: waits until it is not `before` any more, for minutes.
+  std::string state_unlike(const std::string& before) const;
   std::string state() const;
 
  private:

@@ -16,6 +16,7 @@
 #include "daemon/worker_pool/sandbox_layers.h"
 #include "daemon/worker_pool/worker_usage.h"
 #include "tests/fault/sandbox/hijack.h"
+#include "tests/support/eventually.h"
 #include "tests/support/skip.h"
 
 namespace hearth::sandbox_test {
@@ -26,14 +27,7 @@ using daemon::WorkerProcess;
 
 constexpr int kProcesses = 20;
 
-bool eventually(const std::function<bool()>& holds) {
-  const auto give_up = std::chrono::steady_clock::now() + 30s;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > give_up) return false;
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
-}
+using test::eventually;
 
 // Living processes of workers that have their folder in `folder`, theirs included: it is in their environment.
 int count_processes(const std::string& folder) {

@@ -23,7 +23,7 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
-constexpr std::uint64_t kCount = 200000, kSeed = 20260721;
+constexpr std::uint64_t kCount = 50000, kLongCount = 600000, kSeed = 20260721;
 
 std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -47,7 +47,9 @@ std::string rule_names(const rewrite::RuleSet& rules, const std::vector<std::uin
 }  // namespace
 
 TEST_CASE("simplified expressions keep their value and stay as they are") {
-  const std::uint64_t count = setting("HEARTH_FUZZ_COUNT", kSanitized ? kCount / 13 : kCount);
+  const std::uint64_t count = setting("HEARTH_FUZZ_COUNT", kSanitized                                   ? kCount / 4
+                                                           : std::getenv("HEARTH_TEST_LONG") != nullptr ? kLongCount
+                                                                                                        : kCount);
   const std::uint64_t seed = setting("HEARTH_FUZZ_SEED", kSeed);
   std::cout << "simplify fuzz: " << count << " expressions, seeds " << seed << " to " << seed + count - 1
             << (kSanitized ? " (a part: sanitizers)" : "") << std::endl;

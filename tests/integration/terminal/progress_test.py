@@ -58,7 +58,7 @@ def run_on_terminal(place, words, columns, stdout_too=True, **environment):
         except OSError:  # every writer is gone
             break
     os.close(master)
-    code = process.wait(timeout=60)
+    code = process.wait(timeout=300)
     text = data.decode()
     screen = Screen()
     screen.show(text)

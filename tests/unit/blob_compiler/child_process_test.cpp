@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/blob_compiler/place.h"
 
 using namespace hearth::blobs;
@@ -94,13 +95,12 @@ TEST_CASE("When the process that waits is killed, the program and its children g
     (void)run_child(command).ok();
     ::_exit(0);
   }
-  for (int i = 0; i < 6000 && place.read("a").empty(); ++i) std::this_thread::sleep_for(10ms);
+  REQUIRE(hearth::test::eventually([&] { return !place.read("a").empty(); }));
   const std::string pid = place.read("a");
   REQUIRE(runs(pid));
   ::kill(waiting, SIGKILL);
   ::waitpid(waiting, nullptr, 0);
-  for (int i = 0; i < 6000 && runs(pid); ++i) std::this_thread::sleep_for(10ms);
-  CHECK_FALSE(runs(pid));
+  CHECK(hearth::test::eventually([&] { return !runs(pid); }));
 }
 
 TEST_CASE("Nobody's open files live on while a program runs") {
@@ -114,10 +114,11 @@ TEST_CASE("Nobody's open files live on while a program runs") {
     const auto patient = run_child(command);
     CHECK((patient.ok() && patient->exit_code == 0));
   });
-  for (int i = 0; i < 6000 && place.read("here").empty(); ++i) std::this_thread::sleep_for(10ms);
+  REQUIRE(hearth::test::eventually([&] { return !place.read("here").empty(); }));
   ::close(ends[1]);
   pollfd end{ends[0], POLLIN, 0};
-  CHECK(::poll(&end, 1, 10'000) == 1);  // hung up: no other process has the writing end
+  CHECK(::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(hearth::test::give_up()).count())) ==
+        1);  // hung up: no other process has the writing end
   place.write("stop", "");
   ::close(ends[0]);
   run.join();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "blob_place.h"
+#include "tests/support/eventually.h"
 #include "tests/support/skip.h"
 
 using Catch::Contains;
@@ -117,13 +118,10 @@ TEST_CASE("a compiler that hangs is stopped with all it started") {
   CHECK_THAT(error.what(), Contains("HEARTH_BLOB_TIMEOUT_S") && Contains("working"));
   const pid_t left = std::stoi(read_file(place.folder / "pid"));
   // It is somebody else's child: gone, or a zombie until its new parent looks.
-  bool gone = false;
-  for (int i = 0; i < 200 && !gone; ++i) {
+  CHECK(hearth::test::eventually([&] {
     const std::string state = read_file("/proc/" + std::to_string(left) + "/stat");
-    gone = state.empty() || state.find(") Z ") != std::string::npos;
-    if (!gone) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  CHECK(gone);
+    return state.empty() || state.find(") Z ") != std::string::npos;
+  }));
 }
 
 TEST_CASE("an answer is taken although something it left behind holds the output open") {

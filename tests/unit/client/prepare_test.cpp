@@ -4,6 +4,7 @@
 
 #include "hearth/ops.h"
 #include "hearth/prepare.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/client/fake_service.h"
 
 using namespace hearth;
@@ -48,10 +49,7 @@ bool prepared_computes(const PreparedPlan& plan) {
   return std::all_of(out, out + 100, [](float value) { return value == 7; });
 }
 
-bool eventually(const std::function<bool()>& condition) {
-  for (int i = 0; i < 500 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  return condition();
-}
+using test::eventually;
 
 }  // namespace
 

@@ -39,7 +39,7 @@ def complete(line, folder, wordbreaks=None):
     """
     environment = {"PATH": os.environ["PATH"], "HEARTH": str(BIN / "hearth"), "LINE": line, "LC_ALL": "C.UTF-8"}
     ran = subprocess.run([BASH, "--norc", "-c", script], cwd=folder, env=environment, capture_output=True, text=True,
-                         timeout=60)
+                         timeout=300)
     assert ran.returncode == 0 and ran.stderr == "", ran.stderr
     return set(ran.stdout.split("\n")) - {""}
 

@@ -13,7 +13,7 @@ BIN = Path(os.environ["HEARTH_BIN_DIR"])
 
 def run(*words, program="hearth", **more):
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "HEARTH_NO_AUTOSTART": "1"}
-    return subprocess.run([str(BIN / program), *words], env=environment, capture_output=True, text=True, timeout=60, **more)
+    return subprocess.run([str(BIN / program), *words], env=environment, capture_output=True, text=True, timeout=300, **more)
 
 
 def entries(text, title):
@@ -59,7 +59,7 @@ class Shell:
 
     def read_until(self, mark):
         """What the terminal shows up to the mark; the rest is for the next call."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while mark not in self.text:
             ready, _, _ = select.select([self.terminal], [], [], max(0, deadline - time.monotonic()))
             assert ready, f"no {mark!r} in {self.text!r}"

@@ -13,7 +13,7 @@ ZSH = shutil.which("zsh") or skip("zsh is not installed")
 class ZshCompletionTest(unittest.TestCase):
     def test_zsh_finds_no_error_in_the_script(self):
         ran = subprocess.run([ZSH, "-n", "/dev/stdin"], input=run("completion", "zsh").stdout, text=True,
-                             capture_output=True, timeout=60)
+                             capture_output=True, timeout=300)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
 
     def test_tab_in_an_interactive_shell(self):

@@ -6,6 +6,7 @@
 
 #include "daemon/health.h"
 #include "runtime/build_id.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
@@ -14,13 +15,13 @@ namespace {
 
 TEST_CASE("health: what an earlier look found and tells later changes nothing") {
   Health health;
-  const Health::Clock::time_point before = Health::Clock::now();
-  health.set("workers", absl::OkStatus());
+  const Clock::time_point before{}, now = before + std::chrono::seconds(1);
+  health.set("workers", absl::OkStatus(), now);
   health.set("workers", absl::FailedPreconditionError("of another build"), before);
   CHECK(health.text() == "ready");
-  health.set("workers", absl::FailedPreconditionError("of another build"));
+  health.set("workers", absl::FailedPreconditionError("of another build"), now);
   CHECK(health.text() == "degraded: of another build");
-  health.set("workers", absl::OkStatus());
+  health.set("workers", absl::OkStatus(), now);
   CHECK(health.text() == "ready");
 }
 
@@ -55,15 +56,14 @@ TEST_CASE("admin: stats, list, verify, clear") {
   }
   // What the answered Prepare holds it lets go after the client has its answer: until then clear leaves it.
   std::uint64_t removed = 0;
-  for (int i = 0; i < 500 && fixture.stats().cache_entries() != 0; ++i) {
-    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(test::eventually([&] {
     grpc::ClientContext context;
     v1::CacheClearResponse report;
     REQUIRE(fixture.admin().CacheClear(&context, {}, &report).ok());
     removed += report.removed();
-  }
+    return fixture.stats().cache_entries() == 0;
+  }));
   CHECK(removed >= 1);
-  CHECK(fixture.stats().cache_entries() == 0);
 }
 
 TEST_CASE("admin: a client of the compile service can neither stop the daemon nor empty its cache") {

@@ -4,11 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "daemon/worker_pool/framing.h"
 #include "daemon/worker_pool/worker_usage.h"
+#include "tests/support/eventually.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/blob_fixture.h"
 
@@ -16,16 +21,7 @@ namespace hearth::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-bool eventually(const std::function<bool()>& holds, std::chrono::milliseconds patience = 20s) {
-  const Clock::time_point give_up = Clock::now() + patience;
-  while (!holds()) {
-    if (Clock::now() > give_up) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
-}
+using test::eventually;
 
 // A blob whose fake compiler starts programs that never end; other runs of this test on this machine have other
 // numbers.
@@ -52,8 +48,29 @@ int sleepers() {
   return count;
 }
 
+// The clock is turned on, a second a millisecond, once its worker compiles.
+BlobReply compile_turning(BlobFixture& fixture, const std::string& stem, test::ManualClock& clock) {
+  v1::CompileBlobRequest request = fixture.request(stem);
+  request.set_want_progress(true);
+  std::atomic<bool> is_compiling{false};
+  grpc::ClientContext context;
+  auto call = std::async(std::launch::async, [&] {
+    return BlobFixture::compile(request, fixture.daemon().compiler(), context, [&](const v1::BlobProgress& progress) {
+      is_compiling = is_compiling || progress.state() == v1::BlobProgress::COMPILING;
+    });
+  });
+  const auto is_done = [&] { return call.wait_for(0s) == std::future_status::ready; };
+  CHECK(eventually([&] { return is_compiling || is_done(); }));
+  CHECK(clock.advance_until(1s, is_done));
+  return call.get();
+}
+
 TEST_CASE("blob: a compile that failed is not tried again at once") {
-  BlobFixture fixture([](Config& config) { config.blob_retry_ms = 1500; });
+  test::ManualClock clock;
+  BlobFixture fixture([&](Config& config) {
+    config.clock = &clock;
+    config.blob_retry_ms = 30'000;
+  });
   const BlobReply failed = fixture.compile("error");
   CHECK(failed.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT);
   CHECK(failed.status.error_message() == "node 0 (INPUT): refused on purpose");
@@ -64,14 +81,19 @@ TEST_CASE("blob: a compile that failed is not tried again at once") {
   // Another source is another request.
   fixture.write("root/src/error.cpp", "include a.h");
   CHECK(fixture.compile("error").status.error_message().find("ago") == std::string::npos);
-  std::this_thread::sleep_for(1600ms);
+  clock.advance(29s);
+  CHECK(fixture.compile("error").status.error_message().find("(failed 29 s ago") != std::string::npos);
+  clock.advance(1s);
   CHECK(fixture.compile("error").status.error_message().find("ago") == std::string::npos);
-  CHECK(fixture.check_identity(4).blob_errors() == 4);
+  CHECK(fixture.check_identity(5).blob_errors() == 5);
 }
 
 TEST_CASE("blob: a compiler that crashes, hangs or takes too much ends with a typed error") {
-  BlobFixture fixture([](Config& config) {
-    config.hang_limit_ms = 500;
+  test::ManualClock clock;
+  BlobFixture fixture([&](Config& config) {
+    config.clock = &clock;
+    config.hang_limit_ms = 200'000;
+    config.blob_compile_limit_ms = 3'600'000'000;
     config.blob_worker_memory_bytes = 300u << 20;
     config.blob_retry_ms = 0;
   });
@@ -85,13 +107,14 @@ TEST_CASE("blob: a compiler that crashes, hangs or takes too much ends with a ty
                          Row{kProgram.c_str(), grpc::StatusCode::DEADLINE_EXCEEDED, "hung"},
                          Row{"eater", grpc::StatusCode::RESOURCE_EXHAUSTED, "more than 300 MiB"}}) {
     INFO(row.stem);
-    const BlobReply reply = fixture.compile(row.stem);
+    const bool hangs = row.code == grpc::StatusCode::DEADLINE_EXCEEDED;
+    const BlobReply reply = hangs ? compile_turning(fixture, row.stem, clock) : fixture.compile(row.stem);
     INFO(reply.status.error_message());
     CHECK(reply.status.error_code() == row.code);
     CHECK(reply.status.error_message().find(row.says) != std::string::npos);
     CHECK(reply.status.error_message().find(std::string("blob '") + row.stem + "'") != std::string::npos);
     CHECK(fixture.compile("good").status.ok());
-    CHECK(sleepers() == 0);
+    CHECK(eventually([] { return sleepers() == 0; }));
   }
   // Three deaths of one blob: refused, with something to look at.
   for (int i = 0; i < 2; ++i) CHECK_FALSE(fixture.compile("crash").status.ok());
@@ -101,12 +124,16 @@ TEST_CASE("blob: a compiler that crashes, hangs or takes too much ends with a ty
 }
 
 TEST_CASE("blob: a compile longer than its limit is ended") {
-  BlobFixture fixture([](Config& config) { config.blob_compile_limit_ms = 100; });
+  test::ManualClock clock;
+  BlobFixture fixture([&](Config& config) {
+    config.clock = &clock;
+    config.blob_compile_limit_ms = 100'000;
+  });
   // The fake compiler knows no limits, so this is the daemon's, which comes a little later.
-  const BlobReply reply = fixture.compile("spin");
+  const BlobReply reply = compile_turning(fixture, "spin", clock);
   INFO(reply.status.error_message());
   CHECK(reply.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
-  CHECK(reply.status.error_message().find("did not finish within 5.1 s") != std::string::npos);
+  CHECK(reply.status.error_message().find("did not finish within 105 s") != std::string::npos);
 }
 
 TEST_CASE("blob: a compile nobody waits for is stopped, one that somebody does is not") {
@@ -134,8 +161,14 @@ TEST_CASE("blob: a compile nobody waits for is stopped, one that somebody does i
     });
   });
   compiling.get_future().wait();
-  auto other = std::async(std::launch::async, [&] { return fixture.compile(fixture.request("slower")); });
-  std::this_thread::sleep_for(300ms);  // joins
+  std::promise<void> joins;
+  grpc::ClientContext second;
+  auto other = std::async(std::launch::async, [&] {
+    return BlobFixture::compile(shared, fixture.daemon().compiler(), second, [&](const v1::BlobProgress& progress) {
+      if (progress.state() == v1::BlobProgress::COMPILING) joins.set_value();
+    });
+  });
+  joins.get_future().wait();
   first.TryCancel();
   CHECK(caller.get().status.error_code() == grpc::StatusCode::CANCELLED);
   const BlobReply joined = other.get();
@@ -156,19 +189,24 @@ TEST_CASE("blob: a daemon that leaves ends its compilers") {
 TEST_CASE("blob: what a worker that was killed had started is ended") {
   BlobFixture fixture;
   v1::CompileBlobRequest request = fixture.request(kProgram);
-  auto caller = std::async(std::launch::async, [&] { return fixture.compile(request, 8s); });
+  auto caller = std::async(std::launch::async, [&] { return fixture.compile(request); });
   REQUIRE(eventually([] { return sleepers() == 2; }));
-  const auto kill_worker = [] {  // the parent of the shell that sleeps
+  const auto workers = [] {  // the parents of the shells that sleep
+    std::set<pid_t> found;
     for (const pid_t pid : descendants_of(::getpid())) {
       const std::string words = words_of("/proc/" + std::to_string(pid));
-      if (words.find("--programs-ms=") != std::string::npos) ::kill(pid, SIGKILL);
+      if (words.find("--programs-ms=") != std::string::npos) found.insert(pid);
     }
+    return found;
   };
-  kill_worker();
+  const std::set<pid_t> first = workers();
+  for (const pid_t pid : first) ::kill(pid, SIGKILL);
   // Tried once more, by another worker: the first one's are gone when that one's are there.
-  std::this_thread::sleep_for(500ms);
-  CHECK(eventually([] { return sleepers() == 2; }));
-  kill_worker();
+  REQUIRE(eventually([&] {
+    const std::set<pid_t> now = workers();
+    return !now.empty() && std::ranges::none_of(now, [&](pid_t pid) { return first.contains(pid); }) && sleepers() == 2;
+  }));
+  for (const pid_t pid : workers()) ::kill(pid, SIGKILL);
   const BlobReply reply = caller.get();
   CHECK(reply.status.error_code() == grpc::StatusCode::INTERNAL);
   CHECK(eventually([] { return sleepers() == 0; }));
@@ -197,7 +235,7 @@ TEST_CASE("blob: a worker whose daemon closed its socket ends with what it start
     REQUIRE(eventually([] { return sleepers() == 2; }));
     ::close(ends[0]);
     CHECK(::waitpid(worker, nullptr, 0) == worker);
-    CHECK(eventually([] { return sleepers() == 0; }, 2s));
+    CHECK(eventually([] { return sleepers() == 0; }));
   }
 }
 

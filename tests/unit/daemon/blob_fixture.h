@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "proto/versions.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
@@ -62,8 +63,7 @@ class BlobFixture {
     return request;
   }
 
-  BlobReply compile(const v1::CompileBlobRequest& request,
-                    std::chrono::milliseconds deadline = std::chrono::seconds(60)) {
+  BlobReply compile(const v1::CompileBlobRequest& request, std::chrono::milliseconds deadline = test::give_up()) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + deadline);
     return compile(request, daemon_->compiler(), context);
@@ -87,10 +87,8 @@ class BlobFixture {
 
   // Every CompileBlob that arrived is exactly one of these, once its call is gone.
   v1::StatsResponse check_identity(std::uint64_t requests) {
-    v1::StatsResponse now = daemon_->stats();
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (now.blob_requests_in_flight() > 0 && std::chrono::steady_clock::now() < give_up) now = daemon_->stats();
-    CHECK(now.blob_requests_in_flight() == 0);
+    v1::StatsResponse now;
+    CHECK(test::eventually([&] { return (now = daemon_->stats()).blob_requests_in_flight() == 0; }));
     CHECK(now.blob_requests() == requests);
     CHECK(now.blob_requests() == now.blob_hits() + now.blob_misses() + now.blob_joined() + now.blob_errors());
     return now;

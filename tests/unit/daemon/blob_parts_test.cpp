@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("blob failures: remembered for a while, and only what is worth it") {
   BlobFailures failures(10s);
-  const auto start = BlobFailures::Clock::now();
+  const auto start = Clock::machine().now();
   const Digest key = sha256("a"), other = sha256("b");
   CHECK(failures.recent(key, start).ok());
   failures.add(key, absl::FailedPreconditionError("no"), start);

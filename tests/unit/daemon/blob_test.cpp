@@ -4,7 +4,9 @@
 #include <future>
 #include <thread>
 
+#include "base/file_stamp.h"
 #include "base/sha256.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/blob_fixture.h"
 
 namespace hearth::daemon {
@@ -116,13 +118,18 @@ TEST_CASE("blob: a header that appears earlier on the include path is taken") {
 TEST_CASE("blob: files that have been the same for long are remembered, and noticed when they change") {
   BlobFixture fixture;
   fixture.request("x");
-  std::this_thread::sleep_for(2100ms);  // younger files are looked at every time
+  // Younger files are looked at every time.
+  const auto settle = [&] {
+    for (const char* name : {"root/src/x.cpp", "root/second/a.h", "root/second/deep/b.h", "root/second/deep"})
+      CHECK(test::eventually([&] { return files::is_settled(*files::stamp_of(fixture.path(name))); }));
+  };
+  settle();
   REQUIRE(fixture.compile("x").status.ok());
   for (int i = 0; i < 3; ++i) CHECK(fixture.compile("x").result.hit());
   fixture.write("root/second/deep/b.h", "B2 ");
   CHECK(fixture.compile("x").text().find("B2") != std::string::npos);
   fixture.write("root/second/deep/b.h", "B1 ");
-  std::this_thread::sleep_for(2100ms);
+  settle();
   for (int i = 0; i < 2; ++i) CHECK(fixture.compile("x").result.hit());
   fixture.write("root/first/a.h", "A0 ");
   CHECK(fixture.compile("x").text().find("A0") != std::string::npos);
@@ -257,10 +264,7 @@ TEST_CASE("blob: remove takes out the blobs named, or all") {
   all.set_all(true);
   // What an answer under way still holds stays: the calls above may not be over on the daemon's side.
   std::uint64_t removed = 0;
-  for (int attempt = 0; removed < 6 && attempt < 1000; ++attempt) {
-    removed += remove(all);
-    if (removed < 6) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  CHECK(test::eventually([&] { return (removed += remove(all)) >= 6; }));
   CHECK(removed == 6);
   CHECK_FALSE(fixture.compile("z").result.hit());
   grpc::ClientContext context;

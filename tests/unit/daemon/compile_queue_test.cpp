@@ -1,6 +1,8 @@
 #include "daemon/worker_pool/compile_queue.h"
+#include "tests/support/manual_clock.h"
 
 #include <catch2/catch.hpp>
+#include <future>
 #include <thread>
 
 namespace hearth::daemon {
@@ -97,16 +99,21 @@ TEST_CASE("queue: one client has half of the places for graphs, others find some
 
 TEST_CASE("queue: a spare worker takes what clients without a running job have waiting, after a while") {
   using std::chrono::milliseconds;
-  CompileQueue queue(100);
+  test::ManualClock clock;
+  CompileQueue queue(100, clock);
   for (CompileJob job : {of(1, lowering(1)), of(1, lowering(2)), of(1, timing(3))}) REQUIRE(queue.push(job).ok());
   CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());  // not yet
   CHECK(queue.pop(milliseconds(0))->id == 1);
-  const auto began = CompileQueue::Clock::now();
-  CHECK_FALSE(queue.pop(2 * CompileQueue::kSpareAfter, WorkerRole::kSpare).has_value());  // its client has one running
+  clock.advance(2 * CompileQueue::kSpareAfter);
+  CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());  // its client has one running
   CompileJob other = of(2, lowering(4));
   REQUIRE(queue.push(other).ok());
-  CHECK(queue.pop(std::chrono::hours(1), WorkerRole::kSpare)->id == 4);
-  CHECK(CompileQueue::Clock::now() - began >= CompileQueue::kSpareAfter);
+  clock.advance(CompileQueue::kSpareAfter - milliseconds(1));
+  CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());
+  // Who waits already has it when the time has come.
+  auto waiting = std::async(std::launch::async, [&] { return queue.pop(std::chrono::hours(1), WorkerRole::kSpare); });
+  clock.advance(milliseconds(1));
+  CHECK(waiting.get()->id == 4);
   queue.ended({1000, 1});
   CHECK(queue.pop(std::chrono::hours(1), WorkerRole::kSpare)->id == 2);     // nobody else took it
   CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());  // tuning is never worth a spare worker

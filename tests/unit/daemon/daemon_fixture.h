@@ -12,6 +12,7 @@
 #include "hearth/v1/admin_service.grpc.pb.h"
 #include "hearth/v1/compiler_service.grpc.pb.h"
 #include "proto/socket_path.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
 
@@ -57,7 +58,7 @@ class DaemonFixture {
     return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
   }
 
-  Answer prepare(const v1::PrepareRequest& request, std::chrono::milliseconds deadline = std::chrono::seconds(60)) {
+  Answer prepare(const v1::PrepareRequest& request, std::chrono::milliseconds deadline = test::give_up()) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + deadline);
     return prepare(request, *compiler_, context);
@@ -87,10 +88,8 @@ class DaemonFixture {
   }
   // Every Prepare that arrived is exactly one of these, once its call is gone.
   void check_identity(std::uint64_t requests) {
-    v1::StatsResponse now = stats();
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (now.requests_in_flight() > 0 && std::chrono::steady_clock::now() < give_up) now = stats();
-    CHECK(now.requests_in_flight() == 0);
+    v1::StatsResponse now;
+    CHECK(test::eventually([&] { return (now = stats()).requests_in_flight() == 0; }));
     CHECK(now.requests() == requests);
     CHECK(now.requests() == now.plan_hits() + now.plan_misses() + now.plan_joined() + now.plan_errors());
   }

@@ -9,6 +9,8 @@
 namespace hearth::daemon {
 namespace {
 
+constexpr Clock::time_point kNow{std::chrono::hours(1)};
+
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream bytes;
@@ -20,7 +22,7 @@ TEST_CASE("poison: three deaths refuse a key for its time and leave a bundle") {
   TestFolder folder;
   PoisonList poison(folder / "repro", std::chrono::minutes(10));
   const Digest key{0xab, 0xcd};
-  const auto now = PoisonList::Clock::now();
+  const auto now = Clock::machine().now();
   CHECK(poison.record_death(key, "kernel 'k'", "request", now).empty());
   CHECK(poison.record_death(key, "kernel 'k'", "request", now).empty());
   CHECK(poison.check(key, now).ok());
@@ -42,20 +44,20 @@ TEST_CASE("poison: a success forgets, an unwritable folder is named") {
   std::ofstream(folder / "file") << "x";
   PoisonList poison(folder / "file/repro", std::chrono::minutes(10));
   const Digest key{1};
-  poison.record_death(key, "graph", "r");
-  poison.record_death(key, "graph", "r");
+  poison.record_death(key, "graph", "r", kNow);
+  poison.record_death(key, "graph", "r", kNow);
   poison.record_success(key);
-  CHECK(poison.record_death(key, "graph", "r").empty());
-  poison.record_death(key, "graph", "r");
-  CHECK(poison.record_death(key, "graph", "r").find("no repro bundle") != std::string::npos);
-  CHECK_FALSE(poison.check(key).ok());
+  CHECK(poison.record_death(key, "graph", "r", kNow).empty());
+  poison.record_death(key, "graph", "r", kNow);
+  CHECK(poison.record_death(key, "graph", "r", kNow).find("no repro bundle") != std::string::npos);
+  CHECK_FALSE(poison.check(key, kNow).ok());
 }
 
 TEST_CASE("poison: the repro folder stays bounded") {
   TestFolder folder;
   PoisonList poison(folder.path(), std::chrono::minutes(10));
   for (int i = 0; i < 70; ++i) {
-    for (int death = 0; death < 3; ++death) poison.record_death(Digest{static_cast<std::uint8_t>(i)}, "g", "r");
+    for (int death = 0; death < 3; ++death) poison.record_death(Digest{static_cast<std::uint8_t>(i)}, "g", "r", kNow);
   }
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) count += entry.is_regular_file();

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/sha256.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/cache/fault_file_system.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
@@ -75,13 +76,7 @@ TEST_CASE("prepare: hits that wait for a slow disk leave the network threads to 
     callers.emplace_back([&] { hits += fixture.prepare(test_request({"kernel:a"})).result.plan_hit(); });
   }
   disk.wait_until_one_is_held();
-  v1::StatsResponse stats;
-  for (int i = 0; i < 100 && stats.requests() < kCallers; ++i) {
-    grpc::ClientContext another;
-    another.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    REQUIRE(fixture.admin().Stats(&another, {}, &stats).ok());
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  CHECK(test::eventually([&] { return fixture.stats().requests() == kCallers; }));
   disk.let_go();
   for (std::thread& caller : callers) caller.join();
   CHECK(hits == kCallers);

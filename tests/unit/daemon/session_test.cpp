@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/daemon_fixture.h"
 
 namespace hearth::daemon {
@@ -42,11 +43,7 @@ class Session {
 };
 
 void wait_for_leases(DaemonFixture& fixture, std::uint64_t count) {
-  const auto give_up = std::chrono::steady_clock::now() + 10s;
-  while (fixture.stats().leases() != count && std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(5ms);
-  }
-  CHECK(fixture.stats().leases() == count);
+  CHECK(test::eventually([&] { return fixture.stats().leases() == count; }));
 }
 
 TEST_CASE("session: leases keep entries from being cleared until released or the session ends") {
@@ -77,15 +74,13 @@ TEST_CASE("session: leases keep entries from being cleared until released or the
   wait_for_leases(fixture, 0);
   CHECK(fixture.stats().sessions() == 0);
   // The lease is gone a moment before its pins are, and a call that has been answered keeps its plan until it is gone.
-  v1::CacheClearResponse cleared = clear();
-  std::uint64_t removed = cleared.removed();
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (cleared.kept_leased() > 0 && std::chrono::steady_clock::now() < give_up) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    cleared = clear();
+  std::uint64_t removed = 0;
+  CHECK(test::eventually([&] {
+    const v1::CacheClearResponse cleared = clear();
     removed += cleared.removed();
-  }
-  CHECK((cleared.kept_leased() == 0 && removed > 0));
+    return cleared.kept_leased() == 0;
+  }));
+  CHECK(removed > 0);
   CHECK_FALSE(fixture.prepare(test_request({"kernel:a"})).result.plan_hit());
 }
 
@@ -154,7 +149,7 @@ TEST_CASE("drain: running calls finish, new ones are refused") {
 int health_state(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + 10s);
+  context.set_deadline(std::chrono::system_clock::now() + test::give_up());
   grpc::CompletionQueue queue;
   grpc::ByteBuffer reply;
   grpc::Status status;
@@ -179,10 +174,7 @@ TEST_CASE("health: serving, then not serving as soon as the drain begins") {
   RunningPrepare running(fixture);
   std::thread drain([&] { fixture.daemon().drain(); });
   int state = 1;
-  for (const auto give_up = std::chrono::steady_clock::now() + 10s; state == 1;) {
-    REQUIRE(std::chrono::steady_clock::now() < give_up);
-    state = health_state(channel);
-  }
+  REQUIRE(test::eventually([&] { return (state = health_state(channel)) != 1; }));
   CHECK(state == 2);
   CHECK(running.finish().ok());
   drain.join();

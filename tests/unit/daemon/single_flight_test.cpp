@@ -49,6 +49,27 @@ TEST_CASE("single flight: one piece of work for all who wait") {
   CHECK(flights.size() == 0);
 }
 
+TEST_CASE("single flight: who joins is told how far it is") {
+  Flights flights;
+  std::shared_ptr<Flights::Flight> flight;
+  const auto start = [&](std::shared_ptr<Flights::Flight> started) { flight = std::move(started); };
+  const auto listener = [](std::vector<int>& told) {
+    return Flights::Waiter{[](const Flights::Outcome&, bool) {},
+                           [&told](const int& progress) { told.push_back(progress); }};
+  };
+  std::vector<int> first, early, late;
+  const auto ticket = flights.join(Digest{1}, listener(first), start);
+  const auto early_ticket = flights.join(Digest{1}, listener(early), start);
+  flight->report(1);
+  flight->report(2);
+  const auto late_ticket = flights.join(Digest{1}, listener(late), start);
+  flight->report(3);
+  CHECK(first == std::vector<int>{1, 2, 3});
+  CHECK(early == first);
+  CHECK(late == std::vector<int>{2, 3});
+  flight->complete(std::make_shared<const int>(7));
+}
+
 TEST_CASE("single flight: the first caller's leaving harms nobody, the last one's cancels") {
   Flights flights;
   std::shared_ptr<Flights::Flight> flight;

@@ -10,7 +10,7 @@ constexpr uid_t kAnn = 70001, kBob = 70002;  // nobody of these runs the test
 
 TEST_CASE("user accounts: a quota is of the last hour, of each user alone, and of neither owner nor root") {
   UserAccounts accounts({.kernels_per_hour = 3, .bytes_per_hour = 0});
-  const UserAccounts::Clock::time_point start{1000h};
+  const Clock::time_point start{1000h};
   CHECK(accounts.check(kAnn, start).ok());
   for (int i = 0; i < 3; ++i) accounts.compiled(kAnn, 10, start + i * 10min);
   const absl::Status over = accounts.check(kAnn, start + 21min);
@@ -33,7 +33,7 @@ TEST_CASE("user accounts: a quota is of the last hour, of each user alone, and o
 
 TEST_CASE("user accounts: bytes have a quota of their own, and without quotas nothing is refused") {
   UserAccounts bytes({.kernels_per_hour = 0, .bytes_per_hour = 1000}), none;
-  const UserAccounts::Clock::time_point now{1000h};
+  const Clock::time_point now{1000h};
   for (UserAccounts* accounts : {&bytes, &none}) {
     accounts->compiled(kAnn, 999, now);
     CHECK(accounts->check(kAnn, now).ok());

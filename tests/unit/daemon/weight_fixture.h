@@ -23,13 +23,14 @@
 #include "base/memory_file.h"
 #include "daemon/weights/weight_server.h"
 #include "proto/versions.h"
+#include "tests/support/eventually.h"
 #include "tests/unit/daemon/test_folder.h"
 
 namespace hearth::daemon {
 
 inline constexpr std::uint64_t kSize = 1 << 16;
-inline constexpr int kLong_ms = 30'000;  // for what happens
-inline constexpr int kShort_ms = 100;    // for what must not
+inline const int kLong_ms = static_cast<int>(std::chrono::milliseconds(test::give_up()).count());  // for what happens
+inline constexpr int kShort_ms = 100;                                                              // for what must not
 
 inline std::string key(char letter) { return std::string(32, letter); }
 
@@ -56,12 +57,7 @@ inline std::size_t num_descriptors() {
 }
 
 // What the server does a moment later, of its own accord.
-inline bool happens(const std::function<bool()>& condition) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLong_ms);
-  while (!condition() && std::chrono::steady_clock::now() < give_up)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return condition();
-}
+inline bool happens(const std::function<bool()>& condition) { return test::eventually(condition); }
 
 inline bool connect_to(int fd, const std::string& path) {
   sockaddr_un address{};

@@ -8,7 +8,36 @@ import re
 import sys
 
 
+# Tests wait for events (tests/support/eventually.h), for minutes, or prove an absence with a clock that they turn
+# (tests/support/manual_clock.h): none compares two real durations. What sleeps or counts from now all the same, and how
+# often; the list may only shrink. A compiler that takes its time, a pause between measured runs, a look of the daemon's
+# that no counter shows, deadlines of calls.
+SLEEPS = {"tests/bench/fork_join_bench.cpp": 1, "tests/fault/sandbox/worker_end_test.cpp": 1,
+          "tests/unit/cli/isolated_test.cpp": 1, "tests/unit/daemon/fake_worker.cpp": 3}
+DEADLINES = {"tests/fuzz/service/service_fuzz_test.cpp": 1, "tests/integration/bad_graph_test.cpp": 2,
+             "tests/integration/blob_plan_test.cpp": 1, "tests/integration/blob_service_test.cpp": 1,
+             "tests/integration/shared_weights_test.cpp": 2, "tests/unit/blob_compiler/compile_test.cpp": 1,
+             "tests/unit/client/rpc_test.cpp": 1, "tests/unit/client/starter_test.cpp": 4,
+             "tests/unit/daemon/blob_fixture.h": 1, "tests/unit/daemon/blob_test.cpp": 1,
+             "tests/unit/daemon/daemon_fixture.h": 1, "tests/unit/daemon/hostile_calls_test.cpp": 1,
+             "tests/unit/daemon/session_test.cpp": 1, "tests/unit/daemon/worker_pool_test.cpp": 1}
 NOT_IN_NUMPY = ("saturating_cast",)  # to fp8: tests/unit/reference/fp8_test.cpp judges it
+
+
+def by_the_clock(root, pattern, allowed):
+    """What sleeps or counts from now in tests outside of tests/support, and is not in the list or no longer there."""
+    found = {}
+    for path in sorted((root / "tests").rglob("*")):
+        if path.suffix in (".h", ".cpp") and "support" not in path.parts and (allowed is SLEEPS or "bench" not in path.parts):
+            count = len(re.findall(pattern, path.read_text()))
+            if count:
+                found[str(path.relative_to(root))] = count
+    for name in sorted(found.keys() | allowed.keys()):
+        have, may = found.get(name, 0), allowed.get(name, 0)
+        if have > may:
+            yield f"{name}: {have} times {pattern}, and {may} are allowed: wait for an event (tests/support/eventually.h)"
+        if have < may:
+            yield f"{name}: {have} times {pattern} is less than {may}: shorten the list in documents_test.py"
 
 
 def main(root):
@@ -53,6 +82,11 @@ def main(root):
     errors = (root / "docs/errors.md").read_text()
     kinds = re.findall(r'return "(\w+)";', (root / "client/jit/error_kind.cpp").read_text())
     wrong += [f"docs/errors.md does not explain {kind}" for kind in kinds if kind != "unknown" and kind not in errors]
+    wrong += by_the_clock(root, r"sleep_for\(", SLEEPS)
+    wrong += by_the_clock(root, r"now\(\) \+", DEADLINES)
+    wrong += [f"{path.relative_to(root)} names a folder beside this one" for folder in ("tests", "scripts", "examples", "docs")
+              for path in (root / folder).rglob("*") if path.is_file() and path.name != "documents_test.py"
+              and b"../shared" in path.read_bytes()]
     for line in wrong:
         print(line)
     print(f"{named} rows of docs/internal/jit_conformance.md, {len(operators)} operators, {ops} ops, {len(kinds) - 1} kinds of errors")

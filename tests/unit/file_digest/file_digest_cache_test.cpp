@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/support/eventually.h"
 #include "tests/support/skip.h"
 #include "tests/unit/file_digest/files.h"
 
@@ -52,8 +53,8 @@ TEST_CASE("file digest cache: a file is read once, in however many ways its path
   TestFolder folder;
   const std::string path = folder / "x";
   write(path, std::string(1 << 20, 'x'));
-  while (!is_settled(*stamp_of(path)))
-    std::this_thread::sleep_for(10ms);  // what changed a moment ago is not remembered
+  REQUIRE(
+      test::eventually([&] { return is_settled(*stamp_of(path)); }));  // what changed a moment ago is not remembered
   FileDigestCache files;
   const std::uint64_t before = bytes_read();
   std::string spelled = folder.path();

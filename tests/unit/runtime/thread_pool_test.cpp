@@ -1,4 +1,5 @@
 #include "runtime/thread_pool.h"
+#include "tests/support/eventually.h"
 #include "tests/support/skip.h"
 
 #include <semaphore.h>
@@ -10,6 +11,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <numeric>
 #include <set>
@@ -34,6 +36,13 @@ std::set<int> thread_ids() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
     ids.insert(std::stoi(entry.path().filename().string()));
   return ids;
+}
+
+bool is_sleeping(int thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  return text.find(") S ") != std::string::npos;
 }
 
 sem_t stopped, go_on;
@@ -71,7 +80,7 @@ TEST_CASE("the caller does what a worker that gets no time has not begun") {
   auto finished = std::async(std::launch::async, [&] {
     for (int job = 0; job < 3; ++job) pool.run(100, 1, mark, &marks);
   });
-  const bool in_time = finished.wait_for(5s) == std::future_status::ready;
+  const bool in_time = finished.wait_for(hearth::test::give_up()) == std::future_status::ready;
   for (int i = 0; i < held; ++i) sem_post(&go_on);
   finished.get();
   CHECK(in_time);
@@ -117,28 +126,27 @@ TEST_CASE("threads that are done take pieces of the others' parts") {
       job.others += static_cast<int>(end - begin);
       return;
     }
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!job.helped && std::chrono::steady_clock::now() < deadline) job.helped = job.others == 15;
+    hearth::test::eventually([&] { return job.helped = job.others == 15; });
   };
-  bool helped = false;
-  for (int round = 0; round < 5 && !helped; ++round) {  // a worker may get no time for ten seconds
-    ThreadPool pool(2);                                 // whose worker was never seen on this core: it is asked
-    Job job;
-    pool.run(16, 1, task, &job);
-    helped = job.helped;
-  }
-  CHECK(helped);
+  ThreadPool pool(2);  // whose worker was never seen on this core: it is asked
+  Job job;
+  pool.run(16, 1, task, &job);
+  CHECK(job.helped);
 }
 
 TEST_CASE("a pool survives many short jobs and parked workers") {
+  const std::set<int> before = thread_ids();
   ThreadPool pool(4);
   Marks marks;
   marks.counts.assign(97, 0);
   for (int job = 0; job < 5000; ++job) pool.run(97, 1, mark, &marks);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // workers park
+  const auto are_parked = [&] {
+    const std::set<int> now = thread_ids();
+    return std::ranges::all_of(now, [&](int id) { return before.contains(id) || is_sleeping(id); });
+  };
   for (int job = 0; job < 10; ++job) {
+    REQUIRE(hearth::test::eventually(are_parked));
     pool.run(97, 1, mark, &marks);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   CHECK(std::all_of(marks.counts.begin(), marks.counts.end(), [](int count) { return count == 5010; }));
 }
