@@ -31,6 +31,36 @@ take_silero() {
     2> build/python/silero.log || skip "Silero VAD's models" "no package index has $pinned (build/python/silero.log)"
 }
 
+# torch by itself: some tests are all that lacks without it. Only a build for the processor: the usual one brings
+# gigabytes of CUDA, which its size and its needs tell.
+take_torch() {
+  local pinned folder=build/python/torch log=build/python/torch.log pid reason
+  pinned=$(grep '^torch' python/requirements.txt)
+  reason="no package index has $pinned (build/python/torch.log)"
+  rm -rf "$folder" && mkdir -p "$folder"
+  "$venv/bin/python" -m pip --disable-pip-version-check download --timeout 15 --retries 1 --no-deps --only-binary :all: \
+    --progress-bar off -d "$folder" "$pinned" > "$log" 2>&1 &
+  pid=$!
+  while kill -0 "$pid" 2> /dev/null; do
+    if grep -qE 'Downloading torch.*\(([5-9][0-9]{2}|[0-9]{4,})(\.[0-9]+)? MB\)' "$log"; then
+      kill "$pid"
+      reason="$pinned of the package index is a build for CUDA: $(grep -oE '\([0-9.]+ MB\)' "$log" | head -1)"
+    fi
+    sleep 0.2
+  done
+  if wait "$pid"; then
+    if "$venv/bin/python" -c 'import sys, zipfile; file = zipfile.ZipFile(sys.argv[1])
+print(file.read(next(n for n in file.namelist() if n.endswith(".dist-info/METADATA"))).decode())' "$folder"/torch-*.whl |
+      grep -qiE '^Requires-Dist: *(nvidia|cuda)'; then
+      reason="$pinned of the package index needs CUDA's packages"
+    elif pip "$venv" install --timeout 15 --retries 1 "$folder"/torch-*.whl 2>> build/python/pip.log; then
+      rm -rf "$folder"
+      return
+    fi
+  fi
+  skip "torch's arrays" "$reason"
+}
+
 make_venv() {
   local pinned
   pinned=$(sha256sum < python/requirements.txt)
@@ -45,9 +75,7 @@ make_venv() {
     skip "the Python package" "no package index answers (build/python/pip.log)"
     return 1
   fi
-  # By itself: it is large, and some tests are all that lacks without it.
-  pip "$venv" install --timeout 15 --retries 1 "$(grep '^torch' python/requirements.txt)" 2>> build/python/pip.log ||
-    skip "torch's arrays" "no package index has $(grep '^torch' python/requirements.txt)"
+  take_torch
   echo "$pinned" > "$venv/pinned"
 }
 

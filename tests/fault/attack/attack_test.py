@@ -3,12 +3,12 @@
 
 attack_test.py [--seconds 2 | --total 600] [--no-bounds] [NAME …]
 
-Bounds, of the whole run: 512 MB of memory, 2,000 descriptors and 64 threads of the daemon, its log and two older ones of
-8 MiB, no crash. Of each attack: the other client's 99th percentile of a plan that is found is at most 3 times what it is
+Counted of the whole run: 2,000 descriptors and 64 threads of the daemon, its log and two older ones of
+8 MiB, no crash. Bounds, with them: 512 MB of memory. Of each attack: the other client's 99th percentile of a plan that is found is at most 3 times what it is
 beside as many processes as processors that are busy with something else (--floor-ms where that is less; what is over it is
-measured once more, for longer), and a new plan takes no longer than MOST_MISS_MS. At
+measured once more, for longer), and a new plan takes no longer than MOST_MISS_MS; at
 the end SIGTERM ends the daemon within 35 s and the next one on its cache starts at once. Then what an attacker must not
-get: `stolen`, `tampered`, and all of the tuner (`tuned`). With --no-bounds, for sanitizers, only what is right or wrong counts.
+get: `stolen`, `tampered`, and all of the tuner (`tuned`). With --no-bounds, for each change and for sanitizers, what is right or wrong and what is counted.
 Exits with 77 (skipped) where Python has no protobuf.
 """
 import argparse
@@ -39,6 +39,7 @@ from messages import Messages
 
 BIN = pathlib.Path(os.environ["HEARTH_BIN_DIR"])
 MOST_MEMORY_MB, MOST_DESCRIPTORS, MOST_THREADS, MOST_LOG_BYTES = 512, 2000, 64, 3 * (8 << 20)
+GIVE_UP_S = 600 * int(os.environ.get("HEARTH_TEST_SLOW", "1"))
 MOST_MISS_MS = 5000.0
 EVIL_COMPILER = r"""#!/bin/sh
 # A compiler that was taken over: with -DPERSIST it leaves a process behind that adds to every source it finds, and kills
@@ -92,10 +93,11 @@ class Daemon:
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(60)
+            self.process.wait(GIVE_UP_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+            raise
         return time.monotonic() - began
 
     def usage(self):
@@ -181,7 +183,7 @@ def beside(daemon, messages, seconds, program, users=None):
     victim = Victim(daemon, messages, seconds, users[0] if users else None)
     p99, median = victim.p99_ms()
     try:
-        _, said = other.communicate(timeout=60)
+        _, said = other.communicate(timeout=GIVE_UP_S)
     except subprocess.TimeoutExpired:
         other.kill()
         _, said = other.communicate()
@@ -365,12 +367,12 @@ def main():
         print(f"at most {memory:.0f} MB, {descriptors} descriptors, {threads} threads, log {log_bytes / 1e6:.1f} MB, worst "
               f"p99 {worst:.1f} ms; ended in {stop_s:.1f} s, the next started in {start_s:.1f} s", flush=True)
         failures.check(not forged, "a line of the log is an attacker's")
-        failures.check(stop_s <= 35 and start_s <= 5, f"SIGTERM took {stop_s:.1f} s, the next start {start_s:.1f} s")
+        failures.check(descriptors <= MOST_DESCRIPTORS, f"the daemon had {descriptors} descriptors")
+        failures.check(threads <= MOST_THREADS, f"the daemon had {threads} threads")
+        failures.check(log_bytes <= MOST_LOG_BYTES, f"the log has {log_bytes} bytes")
         if not options.no_bounds:
+            failures.check(stop_s <= 35 and start_s <= 5, f"SIGTERM took {stop_s:.1f} s, the next start {start_s:.1f} s")
             failures.check(memory <= MOST_MEMORY_MB, f"the daemon took {memory:.0f} MB")
-            failures.check(descriptors <= MOST_DESCRIPTORS, f"the daemon had {descriptors} descriptors")
-            failures.check(threads <= MOST_THREADS, f"the daemon had {threads} threads")
-            failures.check(log_bytes <= MOST_LOG_BYTES, f"the log has {log_bytes} bytes")
         if users:
             print(f"{failures.count} failed" if failures.count else "held")
             return 1 if failures.count else 0
