@@ -92,9 +92,9 @@ class Contraction {
   }
   static bool is_gated(const Access& a) { return !a.index->source(2)->is_const(); }
 
-  // Of a packed panel that is read again for every row tile.
+  // The largest packed panel that stays in L2 while it is read again for every row tile.
   double panel_bytes() const { return static_cast<double>(f_.l2_bytes) / 2; }
-  // Of a whole operand that stays in L2 by itself.
+  // The largest operand that stays in L2 by itself.
   double resident_bytes() const { return static_cast<double>(f_.l2_bytes) / 4; }
 
   double results() const {
@@ -176,8 +176,8 @@ class Contraction {
     double row_gates = 0, column_gates = 0;  // operands that are read under a condition
   };
 
-  // Of m rows of an element of the reduction, in tiles; passes/kernel/apply_opts halves what is left over where m is not
-  // known. A small tile of a panel beyond L1 waits for L2.
+  // Cycles of m rows for one element of the reduction, in tiles; passes/kernel/apply_opts halves the rest where m is
+  // not known. A small tile of a panel beyond L1 waits for L2.
   double rows_cycles(UOpRef rows_axis, std::int64_t m, const Tile& whole) const {
     const auto [rows, columns, row_gates, column_gates] = whole;
     const auto of = [&, c = columns, r = row_gates, g = column_gates](std::int64_t tile) {

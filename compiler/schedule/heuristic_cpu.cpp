@@ -141,7 +141,7 @@ class Heuristic {
     return 2 * good >= accesses_.size();
   }
 
-  // Of an element, in units of op_cost.
+  // Arithmetic of one element, in units of op_cost.
   double arithmetic() const {
     double all = 0;
     for (UOpRef x : toposort(store_->source(1))) {

@@ -63,7 +63,7 @@ class StoreOpts {
     unroll_rows(opts, kept_.rows);
     return true;
   }
-  // Of rows as wholes: those of one row are as far apart as there are rows, so that they have its sums together.
+  // Invocations of one row are as far apart as there are rows: together they have the row's sums.
   bool add_rows(std::vector<Opt>& opts) const {
     const std::int64_t of_a_row = kept_.invocations / kept_.rows;
     divide(opts, column_, of_a_row);

@@ -110,7 +110,7 @@ class BlockChooser {
     const auto depth = static_cast<double>(depth_of(block) * block.behind);
     const auto invocations = static_cast<double>(invocations_of(block));
     const auto matrices = static_cast<double>(block.matrices.rows * block.matrices.columns);
-    // Of a step of the unit: its products, and fragments of which pairs of elements are loaded at once.
+    // Time of a step of the unit: its products, and the loads of fragments, two elements at once.
     const double products = matrices * static_cast<double>(std::int64_t{unit_.m} * unit_.n * unit_.k) /
                             static_cast<double>(unit_.subgroup) / target_.matrix_speed(info_);
     const double fragments =

@@ -16,7 +16,7 @@ bool is_plain_load_along(UOpRef x, UOpRef range) {
   return std::ranges::find(below, range) != below.end();
 }
 
-// Of a sum of products, what was cast for them.
+// The operands of a sum of products before they were cast for it.
 std::optional<Product> cast_product(UOpRef reduce) {
   UOpRef value = reduce->source(0);
   if (reduce->as<ir::ReduceInfo>().kind != ir::ReduceKind::Sum || !value->is(Op::Mul)) return std::nullopt;

@@ -16,7 +16,7 @@ struct Product {
 };
 std::optional<Product> narrow_product(ir::UOpRef reduce);
 
-// Those of a product of f16 or of bf16 that a GPU's matrix unit computes; both are plain loads.
+// The operands of a product of f16 or of bf16 that a GPU's matrix unit computes; both are plain loads.
 std::optional<Product> matrix_product(ir::UOpRef reduce);
 
 // Whether both operands are plain loads that move with `range`, one of the reduction's: loads that are switched off

@@ -30,7 +30,7 @@ class Scheduler {
                                                    const Neighbourhood& of) const = 0;
 };
 
-// Of the target's kind where one has been registered for it, else by what a unit of a launch is.
+// The scheduler that was registered for the target's kind, else the one for its unit of a launch.
 const Scheduler& scheduler_for(const target::Target& target);
 
 // For targets of this device (target/target_kind.h). Borrowed, until the process ends.

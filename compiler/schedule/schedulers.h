@@ -7,7 +7,7 @@ namespace hearth::schedule {
 // Vectors, register tiles, blocks for threads (heuristic_cpu, search).
 const Scheduler& cpu_scheduler();
 
-// Of units that are invocations: loops stay as they are, one element an invocation.
+// For units that are invocations: loops stay as they are, one element an invocation.
 const Scheduler& invocation_scheduler();
 
 }  // namespace hearth::schedule

@@ -19,8 +19,8 @@ struct TimedOpts {
   double time = 0;
 };
 
-// Of what a chooser visits (`for_each`), each with its time and opts (`opts_of`): the fastest, and all. No opts where
-// there is none.
+// The fastest, and all, of the candidates that a chooser visits (`for_each`), each with its time and opts (`opts_of`).
+// No opts where there is no candidate.
 template <class Chooser>
 TimedOpts fastest(const Chooser& chooser) {
   TimedOpts best{{}, std::numeric_limits<double>::infinity()};

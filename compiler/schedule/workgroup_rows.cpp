@@ -79,8 +79,8 @@ class RowChooser {
     return true;
   }
 
-  // Of one reduction, most of which is read in pieces along the results (a vector times a matrix): neighbours make
-  // neighbouring results, and each has a share of its sum.
+  // For one reduction most of whose operands are read in pieces along the results (a vector times a matrix): neighbours
+  // make neighbouring results, and each has a share of its sum.
   std::optional<Shares> columns_by_shares() const {
     UOpRef columns = f_.contiguous_output(), reduce = f_.reduces.front();
     if (f_.reduces.size() != 1 || columns == nullptr || reduce->sources.size() != 2) return std::nullopt;

@@ -102,7 +102,7 @@ class BlockChooser {
     return depth;
   }
 
-  // Of the copy of what `access` reads for a block.
+  // Elements of the copy that holds what `access` reads for a block.
   std::int64_t elements_of(const Access& access, const Block& block) const {
     std::int64_t elements = axes_.elements(f_, access, block.size());
     for (std::size_t i = block.reduced; i < axes_.reduce->sources.size(); ++i) {
@@ -143,7 +143,8 @@ class BlockChooser {
     return rounds * tiles * (depth * per_element + per_tile);
   }
 
-  // Of an invocation along an axis: groups that are as far from each other as the workgroup is long, and neighbours.
+  // An invocation's results along an axis: groups that are as far apart as the workgroup is long, and neighbours in
+  // each.
   struct Copies {
     std::int64_t apart, beside;
   };

@@ -26,7 +26,7 @@ struct CoreModel {
   double mask_ops = 2;              // that make one, where multiply-adds are done, too
   double gated_scalar_share = 0.1;  // an address that is chosen beside the arithmetic (measured)
 
-  // Of one element that is copied (measured).
+  // Cycles for each element that is copied (measured).
   double copy_cycles = 0.25;        // in its order
   double gathered_copy_cycles = 2;  // from and to places of its own
   double square_copy_cycles = 1;    // in squares of vectors, which are transposed in registers
@@ -51,8 +51,8 @@ struct CoreModel {
   double fork_work = 40'000;            // that is worth waking a thread for, where a record says nothing
   double work_worth_dividing = 60'000;  // of a kernel: a parked thread wakes in tens of microseconds
   double work_of_a_unit = 4'000;        // of a unit that two divisions find the place of
-  // Of a launch that takes tens of microseconds, so that a fork of its own is a few percent of it; within a region its
-  // operands would be read again for each share of the units.
+  // The work of a launch that takes tens of microseconds: a fork of its own is a few percent of it, and within a region
+  // its operands would be read again for each share of the units.
   double work_of_a_region = 2'000'000;
   std::int64_t elements_worth_parts = 1 << 18;  // a MiB of f32: a sum that is faster in parts by more than a fork costs
   std::int64_t parts_per_thread = 8;            // so that a slower core gets fewer

@@ -3,8 +3,8 @@
 namespace hearth::target {
 namespace {
 
-// Of LLVM 19. NVIDIA's later GPUs run the PTX of sm_90; AMD's generic names stand for all of a family from code object
-// version 6 on.
+// The GPUs that LLVM 19 knows. NVIDIA's later ones run the PTX of sm_90; AMD's generic names stand for a family from
+// code object version 6 on.
 constexpr GpuArch kArchs[] = {
     {"cuda", "sm_70", ""},
     {"cuda", "sm_75", ""},

@@ -15,7 +15,7 @@ struct GpuArch {
   std::string_view name;    // "sm_80", "gfx942"
   // Why it cannot be compiled for; empty: it can.
   std::string_view unknown_to_llvm;
-  // Of what multiplies small matrices of f16 and bf16, and of bytes; Whole: it has no such unit.
+  // The layouts of the units that multiply small matrices of f16 and bf16, and of bytes; Whole: there is no such unit.
   ir::MatrixLayout matrix = ir::MatrixLayout::Whole, byte_matrix = ir::MatrixLayout::Whole;
 };
 

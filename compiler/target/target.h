@@ -64,16 +64,16 @@ class Target {
 
   // The best unit of one row for sums of products of these types, exact in the wider type; nothing where there is none.
   std::optional<MatrixUnit> vector_unit(ir::Scalar a, ir::Scalar b) const;
-  // What multiplies matrices of these types for a subgroup (f16, mostly bf16 and bytes); its layout is Whole where nothing
-  // does.
+  // What multiplies matrices of these types for a subgroup (f16, mostly bf16 and bytes); its layout is Whole where
+  // nothing does.
   ir::WmmaInfo matrix_unit(ir::Scalar a, ir::Scalar b) const;
   bool multiplies_matrices(ir::Scalar a, ir::Scalar b) const {
     return matrix_unit(a, b).layout != ir::MatrixLayout::Whole;
   }
-  // Of a subgroup, that may exchange values without shared memory; 0: none may, or their number varies.
+  // Invocations of a subgroup that may exchange values without shared memory; 0: none may, or their number varies.
   std::int64_t exchanging_invocations() const { return can_.exchanges ? subgroup_size() : 0; }
-  // Its multiply-adds in the time of one of ordinary arithmetic: of bytes it does twice as many where its matrices of them
-  // are larger.
+  // Its multiply-adds in the time of one of ordinary arithmetic: of bytes it does twice as many where its matrices of
+  // them are larger.
   double matrix_speed(const ir::WmmaInfo& unit) const {
     return unit == can_.matrix_unit ? can_.matrix_speed : 2 * can_.matrix_speed;
   }
@@ -84,7 +84,7 @@ class Target {
   std::int64_t l2_bytes() const;
   // Operations or elements that are worth waking a thread for.
   double fork_work() const;
-  // Of all allocations of one kernel; 0: a kernel keeps no rows.
+  // The most that all allocations of one kernel may have together; 0: a kernel keeps no rows.
   std::int64_t allocation_bytes() const { return can_.allocation_bytes; }
 
   Unit unit() const { return can_.unit; }
@@ -96,10 +96,11 @@ class Target {
   std::int64_t register_values() const { return or_else(record_.gpu().register_values(), 64); }
   // Invocations that keep the device busy: 128 units of arithmetic with eight subgroups of 32 each.
   std::int64_t wanted_invocations() const { return or_else(record_.gpu().wanted_invocations(), 32'768); }
-  // Of an element that a cache has, in multiply-adds: an NVIDIA SM loads 32 of them in a cycle and computes 128.
+  // The cost of a load that a cache answers, in multiply-adds: an NVIDIA SM loads 32 elements in a cycle and computes
+  // 128.
   std::int64_t load_cost() const { return or_else(record_.gpu().load_cost(), 4); }
-  // Of one that the memory of a workgroup has: it is as fast, but most loads there are the same for a row or a column of
-  // the workgroup, or four elements at once.
+  // The cost of a load from a workgroup's memory: it is as fast, but most loads there are the same for a row or a
+  // column of the workgroup, or four elements at once.
   std::int64_t shared_load_cost() const { return or_else(record_.gpu().shared_load_cost(), 1); }
 
   // Whether invocations that run in step load neighbouring elements at once.
@@ -111,31 +112,33 @@ class Target {
     return std::min<std::int64_t>(256, std::max(1u, record_.gpu().max_workgroup_invocations()));
   }
   std::int64_t shared_bytes() const { return record_.gpu().shared_bytes(); }
-  // Of intermediates, for which launches need not share memory: the last cache of large GPUs holds 50 MB and more.
+  // An arena up to which launches need not share memory: the last cache of large GPUs holds 50 MB and more.
   std::uint64_t small_arena_bytes() const { return std::uint64_t{48} << 20; }
-  // Of f32, that a GPU computes while memory gives it a byte: an A100 6, an MI250X 7, an H100 10, an MI300X 15.
+  // Multiply-adds of f32 that a GPU computes while memory gives it a byte: an A100 6, an MI250X 7, an H100 10, an
+  // MI300X 15.
   double multiply_adds_per_byte() const { return 8; }
-  // Of a barrier, in multiply-adds of an invocation: some 30 cycles, while its subgroup waits for the others.
+  // The cost of a barrier, in multiply-adds of an invocation: some 30 cycles, while its subgroup waits for the others.
   double barrier_cost() const { return 30; }
   // Invocations that run in step.
   std::int64_t subgroup_size() const { return std::max(1u, record_.gpu().subgroup_size()); }
 
-  // Of one launch; 0: any number.
+  // The most units of one launch; 0: any number.
   std::int64_t max_units() const { return can_.max_units; }
-  // Of all loops of one invocation together; 0: any number. Beyond it results are wrong or the device is lost.
+  // The most rounds that all loops of one invocation may have together; 0: any number. Beyond it results are wrong or
+  // the device is lost.
   std::int64_t max_loop_rounds() const;
-  // Of one reduction: a kernel may have several beside the loop over its results.
+  // The most rounds of one reduction: a kernel may have several beside the loop over its results.
   std::int64_t max_reduction_rounds() const { return max_loop_rounds() / kLoopsOfOneKernel; }
   // Workgroups of one launch that every device of the kind has; units beyond them take turns.
   std::int64_t max_workgroups() const { return can_.max_workgroups; }
-  // Of one allocation; 0: what memory there is.
+  // The largest allocation; 0: as large as memory.
   std::uint64_t max_buffer_bytes() const { return record_.gpu().max_buffer_bytes(); }
 
   // What compiles blobs for it (blobs/library/manifest.h); empty: it has none.
   const std::string& blob_toolchain() const { return can_.blob_toolchain; }
   // Whether code for `arch` (the first part of a triple, or a GPU's name) runs on it.
   bool runs(std::string_view arch) const { return !arch.empty() && arch == can_.arch; }
-  // Of a GPU, as compilers of blobs take it; empty where they need none.
+  // The GPU's name as compilers of blobs take it; empty where they need none.
   const std::string& blob_arch() const { return record_.arch(); }
 
   // Whether a search may time kernels for it.

@@ -18,7 +18,7 @@ struct TargetKind {
   absl::Status (*check)(const v1::Target& record) = nullptr;
 };
 
-// Of v1::Target.device; null where it is not known.
+// The kind that v1::Target.device names; null where there is none of that name.
 const TargetKind* find_target_kind(std::string_view device);
 
 // "cpu, null, cuda, hip, vulkan"

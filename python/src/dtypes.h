@@ -14,10 +14,10 @@ namespace nb = nanobind;
 // Zero-terminated.
 const char* numpy_name(DType dtype);
 std::optional<DType> dtype_of_numpy_name(std::string_view name);
-// Of the struct module; null for those that have none (bfloat16, float8).
+// The struct module's format; null for types that have none (bfloat16, float8).
 const char* buffer_format(DType dtype);
-// Of elements of `itemsize` bytes; nothing for one that is no native element type. Sizes are the exporter's: what "l"
-// is depends on the format's first letter.
+// The type of a format whose elements have `itemsize` bytes; nothing for one that is no native element type. Sizes are
+// the exporter's: what "l" is depends on the format's first letter.
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t itemsize);
 
 // One element as a Python number, and a Python number as one. False when it is no number that the type holds exactly

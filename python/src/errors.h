@@ -33,7 +33,7 @@ T value_of(absl::StatusOr<T>&& value) {
 [[noreturn]] void raise_call_error(const std::string& text);
 // The same for a value: hearth.InvalidArgument, also a ValueError.
 [[noreturn]] void raise_invalid(const std::string& text);
-// Of a call with a name that is none of `known`: says the closest one.
+// Refuses a name that is none of `known`, and says the closest one.
 [[noreturn]] void raise_unknown(const std::string& text, nb::handle name, nb::handle known);
 // The exception that is set, with "ARGUMENT: " before its text, as InvalidArgument.
 [[noreturn]] void raise_from_python(const std::string& argument);

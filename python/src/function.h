@@ -35,7 +35,8 @@ class Function {
   nb::object into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs);
 
   nb::object profile(const nb::args& args, const nb::kwargs& kwargs);
-  // Of the plan and one instance: kernels, launches, num_ops (at the largest lengths), shared_bytes, instance_bytes.
+  // Facts about the plan and one instance: kernels, launches, num_ops (at the largest lengths), shared_bytes,
+  // instance_bytes.
   nb::dict facts();
   std::size_t num_idle() const { return idle_.size(); }
   // Seconds that `count` replays of one instance take in C++, for benchmarks to subtract.

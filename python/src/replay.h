@@ -79,7 +79,7 @@ class Replay {
   int num_timed_ = 0;
   std::vector<Output> made_;
 
-  // Of calls with arrays on the plan's GPU.
+  // Used by calls with arrays on the plan's GPU.
   const int device_type_;  // DLPack's; 0: the plan's device takes none
   nb::object like_;        // the first such array
   ArrayKind like_kind_ = ArrayKind::kNone;

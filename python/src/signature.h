@@ -43,7 +43,7 @@ struct Signature {
   std::vector<nb::object> variables;  // their names
   nb::object outputs_type;            // of a call with several results
 
-  // Of a plan from a file: its inputs and outputs in its order.
+  // The signature of a plan from a file: its inputs and outputs in their order.
   static Signature of(const client::PreparedPlan& plan);
   static Signature of(const client::PreparedPlan& plan, const onnx::ImportedModel& model);
   // Without the inputs and outputs that a stream carries. CallError for a name that is none.

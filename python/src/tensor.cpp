@@ -28,8 +28,8 @@ struct Registered {
   client::Tensor placeholder;
 };
 using Registrations = std::vector<Registered>;
-// Of this thread, null where it has had none. Python's state of the thread owns them: it is cleared with the GIL held,
-// also where the thread ends in the middle of a trace.
+// This thread's registrations; null where it has had none. Python's state of the thread owns them: it is cleared with
+// the GIL held, also where the thread ends in the middle of a trace.
 thread_local Registrations* registered = nullptr;
 
 bool has_registered() { return registered != nullptr && !registered->empty(); }
@@ -86,7 +86,7 @@ Array copy_of(const Argument& argument) {
   return array;
 }
 
-// Of an array, a number, or nested sequences of numbers.
+// Copies an array, a number, or nested sequences of numbers.
 Array array_of(nb::handle object, const char* what, std::optional<DType> dtype) {
   Argument argument;
   DType wanted = DType::kF32;
@@ -133,7 +133,7 @@ LazyTensor make_tensor(nb::handle data, nb::handle dtype) {
   return made;
 }
 
-// Of nested lists that Python flattened.
+// A tensor of nested lists that Python flattened.
 LazyTensor from_flat(const nb::list& numbers, const std::vector<std::int64_t>& shape, const std::string& dtype) {
   const DType type = dtype_of_numpy_name(dtype).value();
   Array array = make_array(type, shape);

@@ -34,7 +34,8 @@ struct ArtifactSource {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Of rows whose memory and values are set. Both outlive the program. `threads`: of the host, where they take part.
+  // A program for rows whose memory and values are set. Both outlive the program. `threads`: the host's, where they
+  // take part.
   virtual absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const = 0;
 };
 

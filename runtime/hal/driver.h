@@ -54,7 +54,7 @@ class Driver {
   virtual std::string_view title() const { return name(); }
   // How its devices are named: "vulkan", "vulkan:N". More than one: what is behind ':' is for find().
   virtual std::vector<std::string> forms() const { return {std::string(name())}; }
-  // Of kernels' code.
+  // The form of kernels' code.
   virtual KernelFormat format() const = 0;
   // Whether kernels have code; else a plan for it says what would be launched.
   virtual bool has_code() const { return true; }

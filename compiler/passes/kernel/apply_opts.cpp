@@ -75,7 +75,7 @@ class Applier {
     }
   }
 
-  // Of a kernel of workgroups, what all invocations know is stored by the first.
+  // In a kernel of workgroups a value that all invocations know is stored by the first one alone.
   void store_once(const std::vector<Opt>& opts) {
     const auto divides = std::ranges::find(opts, Opt::Kind::Workgroup, &Opt::kind);
     if (divides == opts.end()) return;
@@ -179,13 +179,13 @@ class Applier {
     return std::find_if(sources.begin() + 2, sources.end(), [&](UOpRef r) { return kind(r) == RangeKind::Unroll; });
   }
 
-  // Of a loop that has been split: what groups of `amount` have left of `size` is the loop that is split now.
+  // A loop that has been split: groups of `amount` have left a rest of `size`, which is split now.
   struct Whole {
     UOpRef size;
     std::int64_t amount;
   };
 
-  // Of `size` in whole groups of `amount`.
+  // The part of `size` that whole groups of `amount` cover.
   UOpRef grouped(UOpRef size, std::int64_t amount) {
     return ir::fold_mul(g_, simplified_length(g_, ir::fold_floordiv(g_, size, g_.index(amount))), g_.index(amount));
   }

@@ -14,7 +14,7 @@ using ir::RangeKind;
 using ir::UOpRef;
 using schedule::Opt;
 
-// Of the loop that `opt` makes.
+// The kind of range that `opt` makes.
 RangeKind kind_of(const Opt& opt) {
   if (opt.kind == Opt::Kind::Unroll || opt.kind == Opt::Kind::Spread) return RangeKind::Unroll;
   if (opt.kind == Opt::Kind::Workgroup) return RangeKind::Invocation;

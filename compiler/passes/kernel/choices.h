@@ -16,7 +16,7 @@ struct ChoicePart {
   ir::UOpRef runs_if = nullptr;  // index over variables: 1 where a replay runs it, else 0; null: always
 };
 
-// Of any stage: one part that always runs where it is no choice.
+// The parts of any stage; a stage that chooses nothing is one part, which always runs.
 std::vector<ChoicePart> parts_of(ir::Graph& graph, ir::UOpRef stage);
 
 // Both conditions, either of which may be null.

@@ -17,7 +17,7 @@ struct FlatFacts {
   bool may_pack = false;
   const KernelTask* task = nullptr;  // its opts, where it has some; errors are told
 };
-// Of a task's kernel, whose slots are `kernel.buffers`.
+// Facts about a task's kernel, whose slots are `kernel.buffers`.
 FlatFacts facts_of(const KernelContext& context, const KernelTask& task, const Kernel& kernel);
 
 struct ChosenOpts {

@@ -18,7 +18,7 @@ namespace {
 
 double trip_count(UOpRef range) { return static_cast<double>(std::max<std::int64_t>(range->source(0)->bounds.max, 1)); }
 
-// Of the loops that all stores share, the one under which most of what is read stays the same: the innermost of them.
+// The innermost loop that all stores share and under which most of the loads stay the same.
 UOpRef rows_of(UOpRef root, const std::vector<UOpRef>& shared) {
   UOpRef best = nullptr;
   double most = -1;

@@ -39,8 +39,8 @@ class StoreTime {
   }
 
  private:
-  // Of all invocations, of each for every copy and every element of a sum that it moves with: what does not move with a
-  // loop is computed in front of it.
+  // How often `x` is computed by all invocations together: in each one once for every copy and every element of a sum
+  // that `x` moves with. A value that does not move with a loop is computed in front of it.
   double times(UOpRef x) {
     std::unordered_set<UOpRef>& moves = moves_[x];
     if (x->is(Op::Range) && (is_copied(x) || ir::is_range(x, RangeKind::Reduce))) moves.insert(x);

@@ -20,13 +20,13 @@ struct KernelCost {
   double bytes_written = 0;
   // passes/kernel/kernel_estimate, and the least that the operations take on one core of the target; 0: not known.
   double cycles = 0, least_cycles = 0;
-  // Of a GPU (passes/kernel/gpu_estimate): the invocations that there are of those that keep it busy, and memory of a
-  // workgroup.
+  // On a GPU (passes/kernel/gpu_estimate): the kernel's invocations as a share of those that keep the GPU busy, and the
+  // memory of a workgroup.
   double occupancy = 0, shared_bytes = 0;
   double guarded = 0;  // accesses that passes/kernel/check_bounds found no proof for: each compares at run time
 };
 
-// Of one evaluation of a node: 0, 1, or 2 of a multiply-add.
+// Operations of one evaluation of a node: 0, 1, or 2 for a multiply-add.
 int ops_of(ir::UOpRef node);
 
 // `flat`: before opts, sink(store(index(param | allocation, position, gate), value, ranges...)...).

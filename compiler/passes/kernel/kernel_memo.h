@@ -1,7 +1,7 @@
 // KernelMemo: kernels of stages, each distinct one made once. A net has many stages that are the same but for what
 // they read; opts, packing and simplification of a kernel are most of lowering.
 //
-// Of one graph and one thread. Errors: those of the list of steps, `lower`.
+// One graph's, used by one thread. Errors come from the list of steps, `lower`.
 //
 //   KernelMemo memo(context, lower);
 //   absl::StatusOr<Kernel> kernel = memo.lower(stage);

@@ -4,8 +4,8 @@
 
 namespace hearth::passes {
 
-// Of a flat kernel, before opts, whose slots are `out.buffers`: num_ops, work, launch_work and, where it is described,
-// cost.
+// Fills in num_ops, work, launch_work and, where kernels are described, cost of a flat kernel before opts, whose slots
+// are `out.buffers`.
 void count_work(const KernelContext& context, ir::UOpRef flat, Kernel& out);
 
 // Where it is described: cycles of the kernel after opts.

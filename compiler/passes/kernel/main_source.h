@@ -7,7 +7,7 @@
 
 namespace hearth::passes {
 
-// Of the texts that the nodes of a stage came from, the one whose nodes have the most arithmetic, then the most
+// The source text to which most of a stage's arithmetic belongs; among equals the one whose nodes have the most
 // evaluations; never an input of an ONNX graph. Empty: nothing is known.
 std::string main_source(const ir::Graph& graph, ir::UOpRef stage);
 

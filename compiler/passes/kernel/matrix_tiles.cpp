@@ -58,7 +58,7 @@ class MatrixTiler {
       if (is_cooperative()) return whole(load, ranges, operand);
       const OperandCopy copy = copies.add(load, ranges, OperandCopies::Order::DepthLast);
       const bool is_a = operand == MatrixOperand::A;
-      // Those along a row of the copy are loaded at once.
+      // Neighbours along a row of the copy are loaded at once.
       const std::uint16_t wide = copy.ranges.back() == found->within ? neighbours_along(operand, copy.dtype) : 1;
       std::vector<UOpRef> elements;
       for (std::uint32_t e = 0; e < shape_.fragment(operand).elements; e += wide) {

@@ -1,7 +1,7 @@
-// matrix_tiles: products of f16 and bf16 by a GPU's matrix unit. The subgroups of a workgroup compute a block of results,
-// each a few of the unit's matrices (ir/matrix_layout.h), whose operands come from copies in shared memory.
+// matrix_tiles: products of f16 and bf16 by a GPU's matrix unit. The subgroups of a workgroup compute a block of
+// results, each a few of the unit's matrices (ir/matrix_layout.h), whose operands come from copies in shared memory.
 //
-// Of the opts before it, the first Unroll of an output axis is one of the unit's matrices, further ones make several of
+// Among the opts the first Unroll of an output axis is one of the unit's matrices, further ones make several of
 // them a subgroup's, Workgroup makes them several subgroups'. Invocations of a subgroup are added here.
 #pragma once
 #include <vector>

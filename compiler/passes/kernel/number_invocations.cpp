@@ -13,7 +13,8 @@ namespace {
 
 bool is_invocation(UOpRef x) { return ir::is_range(x, ir::RangeKind::Invocation); }
 
-// Invocations that sum a result together, each of several that a store divides: 1 where they are the store's own.
+// How many invocations sum one result together beside those that the store's own ranges (`digits`) tell apart. 1: there
+// are none, or the invocations that share a sum are ones that the store has anyway.
 std::int64_t reduced_digit(UOpRef store, const std::vector<UOpRef>& digits) {
   for (UOpRef x : toposort(store)) {
     if (!x->is(Op::Reduce)) continue;
@@ -26,7 +27,8 @@ std::int64_t reduced_digit(UOpRef store, const std::vector<UOpRef>& digits) {
       stored *= size;
       if (std::ranges::find(below, digit) != below.end()) results *= size;
     }
-    // Where those that it does not depend on are as many as sum it, they do: it is of a row, which they store.
+    // A row sum: the workgroup stores the row itself, so the invocations that share the sum are the ones that store it.
+    // There are as many of them as the store's ranges on which the sum does not depend have values.
     const std::int64_t size = (*range)->source(0)->int_value();
     if (results > 1 && results * size != stored) return size;
   }

@@ -16,7 +16,7 @@ namespace hearth::passes {
 
 using Coordinates = std::unordered_map<ir::UOpRef, ir::UOpRef>;  // by range of the tile: where in it
 
-// Of one operand. Rows begin at multiples of 16 bytes.
+// The copy of one operand. Rows begin at multiples of 16 bytes.
 struct OperandCopy {
   ir::UOpRef memory = nullptr;
   ir::DType dtype;
@@ -41,7 +41,8 @@ class OperandCopies {
 
   OperandCopies(FreshAxes& axes, Tile tile) : g_(axes.graph()), axes_(axes), tile_(std::move(tile)) {}
 
-  // Those within the tile that move `load`; nothing where it has others of their kind, or an alternative.
+  // The ranges within the tile that move `load`; nothing where other ranges of their kind move it too, or it has an
+  // alternative.
   std::optional<std::vector<ir::UOpRef>> ranges_of(ir::UOpRef load) const;
   // `last`, of one of the ranges: the one along which a row's neighbours lie; null: as in memory.
   OperandCopy add(ir::UOpRef load, const std::vector<ir::UOpRef>& ranges, Order order, ir::UOpRef last = nullptr);

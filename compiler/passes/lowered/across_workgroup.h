@@ -1,8 +1,8 @@
-// AcrossWorkgroup: lines of a linear body that combine a value of each invocation of a workgroup into one that all of them
-// have: by halves in shared memory, a barrier after each; where invocations of a subgroup exchange values, those of each
-// subgroup first, then one of each through shared memory, with one barrier (M. Harris, "Optimizing parallel reduction in
-// CUDA", 2007; J. Luitjens, "Faster parallel reductions on Kepler", 2014). One object a body. The workgroup's size is a
-// power of two.
+// AcrossWorkgroup: lines of a linear body that combine a value of each invocation of a workgroup into one that all of
+// them have: by halves in shared memory, a barrier after each; where invocations of a subgroup exchange values, those
+// of each subgroup first, then one of each through shared memory, with one barrier (M. Harris, "Optimizing parallel
+// reduction in CUDA", 2007; J. Luitjens, "Faster parallel reductions on Kepler", 2014). One object a body. The
+// workgroup's size is a power of two.
 //
 //   AcrossWorkgroup workgroup(graph, [&](UOpRef line) { body.push_back(line); });
 //   workgroup.open(range, nodes, /*subgroup=*/32);
@@ -29,7 +29,7 @@ class AcrossWorkgroup {
   // The highest digit of the invocation's number, of `size` values.
   ir::UOpRef digit(std::int64_t size);
 
-  // Of the invocations that differ in that digit alone. `loops`: those around, outermost first.
+  // The sum over the invocations that differ in one digit alone. `loops`: the loops around it, outermost first.
   ir::UOpRef combine(ir::ReduceKind kind, ir::UOpRef partial, std::int64_t size, const std::vector<ir::UOpRef>& loops);
 
  private:
@@ -45,10 +45,10 @@ class AcrossWorkgroup {
   void store(ir::UOpRef index, ir::UOpRef value) { line(g_.make(ir::Op::Store, ir::Scalar::Void, {index, value})); }
   void barrier();
   ir::UOpRef by_halves(ir::ReduceKind kind, ir::UOpRef partial, std::int64_t results, ir::UOpRef shared);
-  // Of as many invocations side by side.
+  // The sum over that many neighbouring invocations.
   ir::UOpRef exchanged(ir::ReduceKind kind, ir::UOpRef value, std::int64_t invocations);
 
-  // Of the invocations that take part while `half` of the values are left: whether this one does, and whose it takes.
+  // A step in which `half` of the values are left: whether this invocation takes part, and whose value it takes.
   struct Step {
     std::int64_t half;
     ir::UOpRef takes_part, other;

@@ -44,7 +44,7 @@ UOpRef at_value(ir::Graph& g, UOpRef root, UOpRef range, std::int64_t value) {
   return substitute(g, root, map);
 }
 
-// Of a reduction, what is left of groups that no matrix unit sums included.
+// A reduction's unrolled range; the rest of groups that no matrix unit sums is one, too.
 std::optional<std::size_t> find_unrolled(UOpRef reduce) {
   auto at = find_range(reduce, 1, RangeKind::Unroll);
   return at ? at : find_range(reduce, 1, RangeKind::Dot);

@@ -1,11 +1,10 @@
 // Every node is placed in the innermost loop it depends on; what depends on no loop stands before all of them. A
 // reduction that only stores of a loop of at most one round use stands inside of that loop: outside it saves nothing,
 // and runs where the loop does not.
-// Ranges of invocations are no loops: all of them are the number of the invocation in its workgroup. What a reduction has
-// over one is summed across the workgroup (across_workgroup.h). A store to an allocation may stand in a loop of the
-// reduction that reads it.
-// Reductions over the same ranges share one loop. The order within a loop follows the toposort, with each inner loop as
-// one item after everything its body reads from outside.
+// Ranges of invocations are no loops: all of them are the number of the invocation in its workgroup. What a reduction
+// has over one is summed across the workgroup (across_workgroup.h). A store to an allocation may stand in a loop of the
+// reduction that reads it. Reductions over the same ranges share one loop. The order within a loop follows the
+// toposort, with each inner loop as one item after everything its body reads from outside.
 #include "compiler/passes/lowered/linearize.h"
 
 #include <algorithm>
@@ -166,7 +165,7 @@ class Linearizer {
     }
   }
 
-  // Of buffers that a store writes at positions which were read from memory: what is stored there otherwise.
+  // For each buffer that a store writes at positions which were read from memory: the other stores to it.
   void collect_plain_stores() {
     std::unordered_map<UOpRef, std::vector<UOpRef>> plain;
     for (UOpRef store : root_->sources) {
@@ -418,7 +417,7 @@ class Linearizer {
     return absl::OkStatus();
   }
 
-  // Of each invocation's `partial` value.
+  // The sum of all invocations' `partial` values.
   UOpRef across_workgroup(UOpRef reduce, UOpRef partial) {
     const auto range = std::find_if(reduce->sources.begin() + 1, reduce->sources.end(), is_invocation);
     return workgroup_.combine(reduce->as<ir::ReduceInfo>().kind, partial, (*range)->source(0)->int_value(),

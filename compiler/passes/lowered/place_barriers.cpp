@@ -20,8 +20,8 @@ class BarrierPlacer {
 
   std::vector<UOpRef> run() {
     find_accesses();
-    // Those of rounds stand in the loop, where they are between what is before it and what is in it, too. The first that
-    // has to stand somewhere is often enough for what comes behind it.
+    // Barriers of rounds stand in the loop, where they also separate the code before it from the code in it. The first
+    // that has to stand somewhere is often enough for what comes behind it.
     for (std::size_t earlier = 0; earlier < accesses_.size(); ++earlier) {
       for (std::size_t later = earlier + 1; later < accesses_.size(); ++later) {
         if (may_meet(accesses_[earlier], accesses_[later])) separate_rounds(accesses_[earlier], accesses_[later]);
@@ -65,7 +65,8 @@ class BarrierPlacer {
     }
   }
 
-  // Of one memory, one of them a store; unless each invocation has elements of its own in both.
+  // Whether two accesses of one memory, one of them a store, may touch the same element: not where each invocation has
+  // elements of its own in both.
   static bool may_meet(const Access& a, const Access& b) {
     return a.memory == b.memory && a.is_store != b.is_store && !(a.own && a.own == b.own);
   }

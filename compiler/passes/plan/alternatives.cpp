@@ -17,7 +17,7 @@ absl::Status refuse(const v1::Variable& variable, std::string_view what) {
       fmt::format("variable '{}' of {} to {}: {}", variable.name(), variable.min(), variable.max(), what));
 }
 
-// Of one variable; each combination of them is an alternative.
+// The parts of one variable's range; each combination of parts is an alternative.
 absl::StatusOr<std::vector<Part>> parts_of(const v1::Variable& variable) {
   std::vector<Part> parts;
   if (variable.ends().empty() && variable.points().empty())

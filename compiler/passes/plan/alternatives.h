@@ -23,7 +23,7 @@ namespace hearth::passes {
 inline constexpr int kMaxAlternatives = 32;
 
 struct Alternative {
-  // Of one variable: its values from `least` to `greatest` but for `without`.
+  // One variable's values from `least` to `greatest` but for `without`.
   struct Part {
     std::int64_t least = 0, greatest = 0;
     std::vector<std::int64_t> without;

@@ -25,7 +25,7 @@ class Placed {
     }
   }
 
-  // Those that are live together with x, by offset.
+  // The buffers that are live together with x, by offset.
   const std::vector<const Lifetime*>& overlapping(const Lifetime& x) {
     found_.clear();
     for (std::size_t l = x.first + num_launches_; l > 0; l /= 2)
@@ -69,7 +69,7 @@ std::uint64_t best_fit(const Lifetime& x, const std::vector<const Lifetime*>& pl
   return best != UINT64_MAX ? best : end;
 }
 
-// Those first that are live when most bytes are.
+// Buffers that are live when most bytes are come first.
 void sort_by_breadth(std::vector<Lifetime*>& order, const std::vector<std::uint64_t>& live) {
   const std::size_t n = live.size();
   std::vector<std::uint64_t> most(2 * n);  // segment tree of maxima
@@ -85,7 +85,7 @@ void sort_by_breadth(std::vector<Lifetime*>& order, const std::vector<std::uint6
   });
 }
 
-// Those first whose end is the arena's.
+// Buffers whose end is the arena's come first.
 void raise_highest(std::vector<Lifetime*>& order) {
   std::uint64_t end = 0;
   for (const Lifetime* x : order) end = std::max(end, x->offset + x->bytes);

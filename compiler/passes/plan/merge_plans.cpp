@@ -316,7 +316,8 @@ class Merger {
   std::map<std::string, int> by_symbol_;
   std::map<std::string, std::uint32_t> shared_;               // buffers, by all that they are
   std::map<std::string, std::vector<std::uint32_t>> groups_;  // buffers made once, by what they hold
-  // Of the alternative at hand: its values, where its own are now, which launches equal ones of others stand for.
+  // The alternative at hand: its variables' parts, where its kernels and buffers lie in the merged plan, and which
+  // launches of other alternatives its own ones equal.
   const std::vector<Part>* parts_ = nullptr;
   std::vector<std::uint32_t> kernels_, buffers_;
   std::uint32_t first_loop_ = 0;

@@ -12,7 +12,7 @@
 
 namespace hearth::passes {
 
-// Of a schedule that has all its launches. Regions lie in the order of their launches, each within one loop or none.
+// The regions of a schedule that has all its launches, in the order of the launches, each within one loop or none.
 // None for a target of one thread.
 std::vector<PlannedRegion> parallel_regions(const Schedule& schedule, const target::Target& target);
 

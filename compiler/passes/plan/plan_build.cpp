@@ -34,7 +34,7 @@ std::uint64_t min_units(double work, ir::UOpRef grid, const target::Target& targ
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(target.fork_work() / std::max(1.0, work / units)));
 }
 
-// Of a region's launches over the graph's variables; null where it does not depend on them.
+// The work of a region's launches over the graph's variables; null where it does not depend on them.
 ir::UOpRef work_of(ir::Graph& g, const Schedule& schedule, const PlannedRegion& region) {
   ir::UOpRef sum = g.index(0);
   for (std::uint32_t i = region.first_launch; i < region.first_launch + region.num_launches; ++i) {

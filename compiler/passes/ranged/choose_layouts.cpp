@@ -218,7 +218,7 @@ class Chooser {
     for (std::size_t i : region) stages_[i].moved = moved;
   }
 
-  // Of all kernels that make or read a stage of the region, as things lie now.
+  // Cycles of all kernels that make or read a stage of the region, with the layouts chosen so far.
   double cycles(const std::vector<std::size_t>& region) {
     std::set<std::size_t> concerned(region.begin(), region.end());
     for (std::size_t i : region) concerned.insert(readers_[i].begin(), readers_[i].end());

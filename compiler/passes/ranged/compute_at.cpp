@@ -166,7 +166,7 @@ class ComputeAt {
     return bytes;
   }
 
-  // Of `stage`'s own loads that do not move with all of `loops`: bytes read for each value of these.
+  // Bytes that `stage`'s own loads read again for each value of `loops`, since they do not move with all of them.
   double reread_bytes(UOpRef stage, const Loops& loops) {
     double bytes = 0;
     for (UOpRef x : facts_.at(stage).nodes) {

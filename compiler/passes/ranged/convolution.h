@@ -23,7 +23,7 @@ struct Convolution {
 std::optional<Convolution> find_convolution(ir::Graph& graph, const StageFacts& stage, std::int64_t window,
                                             absl::FunctionRef<bool(ir::UOpRef)> is_invariant);
 
-// Of a range; 0 when it is not known.
+// The length of a range; 0 when it is not constant.
 std::int64_t constant_length(ir::UOpRef range);
 
 }  // namespace hearth::passes

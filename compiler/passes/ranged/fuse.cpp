@@ -23,7 +23,8 @@ using ir::Op;
 using ir::UOpRef;
 
 constexpr int kCheapCost = 6;  // recompute anywhere: less than a store and a load would cost
-// Of a value that a contraction computes for each of its products: a load and an operation, which multiply-adds hide.
+// What a value may cost that a contraction computes for each of its products: a load and an operation, which
+// multiply-adds hide.
 constexpr int kCheapInContraction = 2;
 constexpr int kRowRecomputeCost = 40;  // recompute twice within one row kernel (softmax's exp)
 constexpr double kRowRecomputeFactor = 2.0;

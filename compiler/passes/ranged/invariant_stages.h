@@ -1,5 +1,5 @@
-// InvariantStages: which buffers hold the same at every replay: parameters, constants, and stages that read only such and no
-// variable, and are neither an output nor a loop.
+// InvariantStages: which buffers hold the same at every replay: parameters, constants, and stages that read only such
+// and no variable, and are neither an output nor a loop.
 #pragma once
 #include <unordered_map>
 
@@ -10,7 +10,7 @@ namespace hearth::passes {
 class InvariantStages {
  public:
   InvariantStages() = default;
-  // Of all stages below `sink`, whose sources are the outputs.
+  // Looks at all stages below `sink`, whose sources are the outputs.
   explicit InvariantStages(ir::UOpRef sink);
 
   // After the stages that it reads.

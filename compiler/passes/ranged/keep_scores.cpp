@@ -137,7 +137,7 @@ class KeepScores {
     return schedule::kept_rows(of, target_).rows >= least && !is_for_matrix_unit(scores) && reduces_rows(softmax);
   }
 
-  // Of rows of values of 32 bits, along one axis each.
+  // Whether all reductions of the softmax are of rows of 32-bit values, along one axis each.
   static bool reduces_rows(UOpRef softmax) {
     return std::ranges::all_of(stage_body(softmax), [](UOpRef x) {
       return !x->is(Op::Reduce) || (x->sources.size() == 2 && x->dtype == ir::Scalar::F32);
@@ -174,7 +174,7 @@ class KeepScores {
     UOpRef product = g_.make(Op::Reduce, sum->dtype, {g_.mul(factors[0], factors[1]), k}, sum->payload);
     UOpRef total = g_.make(Op::Reduce, sum->dtype, {of_row, k}, sum->payload);
     UOpRef quotient = g_.binary(Op::Div, product, total);
-    // Of no keys the products add up to nothing.
+    // Without keys the products add up to zero.
     if (ir::may_be_empty(k))
       quotient = g_.where(ir::fold_lt(g_, g_.index(0), k->source(0)), quotient, g_.constant(sum->dtype, 0.0));
     const std::pair<UOpRef, UOpRef> to_quotient[] = {{sum, quotient}};

@@ -77,7 +77,7 @@ class Cost {
     return inner < s_.loops.size() && s_.loops[inner] == axis;
   }
 
-  // Of a vector along an axis that is not innermost in what is made.
+  // Cycles to store a vector along an axis that is not innermost in the result.
   double scatter_cycles(UOpRef axis) const {
     const auto at = std::ranges::find(s_.loops, axis);
     const double apart = extent({at + 1, s_.loops.end()}) * byte_size(s_.stage->dtype);
