@@ -3,14 +3,16 @@ a stand-in (tests/stand_in), and so are the libraries: what they allocate is its
 waits."""
 import ctypes
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import types
 
 DRIVER = os.environ["HEARTH_TEST_DEVICE"]  # "cuda" or "hip"
 
-from place import F, I, Place, model, node, np  # noqa: E402
+from place import FOLDER, F, I, Place, model, node, np  # noqa: E402
 
 import hearth  # noqa: E402
 import skipping  # noqa: E402
@@ -239,6 +241,42 @@ class DeviceArrays(Place):
                 self.assertEqual(len(ended), 1, "it gave up before the GPU went on: this thread stood still")
                 torch.synchronize()
                 del kept
+
+    def test_a_launch_that_fails_is_an_error_and_the_next_call_works(self):
+        launch = {"cuda": b"cuGraphLaunch", "hip": b"hipGraphLaunch"}[DRIVER]
+        self.expect(self.f(numbers(), numbers(3, 1)), numbers(), numbers(3, 1))
+        driver.hearth_stand_in_reset()
+        driver.hearth_stand_in_fail(launch, 2, 2)  # the second from now on: out of memory
+        self.expect(self.f(numbers(), numbers(3, 1)), numbers(), numbers(3, 1))
+        with self.refused(hearth.ResourceExhausted, launch.decode()):
+            self.f(numbers(), numbers(3, 1))
+        self.expect(self.f(numbers(), numbers(3, 9)), numbers(), numbers(3, 9))
+        self.expect(self.f(StandardArray(numbers()), StandardArray(numbers())).values(), numbers(), numbers())
+
+    def test_a_gpu_that_is_lost_is_said_to_be_and_the_process_goes_on(self):
+        path = FOLDER / f"lost_{DRIVER}.onnx"
+        path.write_bytes(ADD.SerializeToString())
+        program = textwrap.dedent(f"""
+            import ctypes
+            import numpy as np
+            import hearth
+            f = hearth.load({str(path)!r}, device={DRIVER!r}, dims={{"n": (0, 9)}})
+            on_cpu = hearth.load({str(path)!r}, dims={{"n": (0, 9)}})
+            x = np.ones((3, 4), "f")
+            assert (f(x, x) == 2).all()
+            ctypes.CDLL({library!r}).hearth_stand_in_fail(b"kernel", 1, 700)
+            for _ in range(3):
+                try:
+                    f(x, x)
+                    print("no error")
+                except hearth.Error as error:
+                    print(type(error).__name__)
+            assert (on_cpu(x, x) == 2).all()
+            print("goes on")
+        """)
+        ran = subprocess.run([sys.executable, "-B", "-c", program], capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stdout.split("\n")[1:]),
+                         (0, ["Unavailable", "Unavailable", "goes on", ""]), ran.stdout + ran.stderr)
 
     def test_a_stream_that_another_thread_calls_is_neither_reset_nor_read(self):
         made = model([node("Add", ["x", "s"], ["t"])], {"x": (F, [4]), "s": (F, [4])}, {"t": F})
