@@ -254,9 +254,13 @@ class HearthDaemon::Impl {
 
   WorkerPoolOptions with_hooks(WorkerPoolOptions options) {
     options.on_start = [this](absl::Status status, Clock::time_point began) {
-      if (absl::IsFailedPrecondition(status) && installation_ && installation_->wait_until_replaced(kUpgradePatience)) {
-        ask_to_stop("its programs were replaced on disk");
-        return absl::UnavailableError("hearthd was replaced on disk by another build, which takes over: try again");
+      if (absl::IsFailedPrecondition(status) && installation_) {
+        spdlog::info("{}: looking for {} s whether hearthd is replaced on disk, too", std::string(status.message()),
+                     kUpgradePatience.count());
+        if (installation_->wait_until_replaced(kUpgradePatience)) {
+          ask_to_stop("its programs were replaced on disk");
+          return absl::UnavailableError("hearthd was replaced on disk by another build, which takes over: try again");
+        }
       }
       health_.set("workers", status, began);
       workers_checked_ = true;

@@ -34,7 +34,7 @@ set(HEARTH_TEST_PHASES
   "daemon_cut_test" release+long
   # As installed, and what other compilers do.
   "(install|packages|ck_real|dispatcher_rewriter_compile)_test" long
-  "blob_(storm|hip_stand_in|code_object|sample|flow|tools)_test" long
+  "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test" long
   # Whole programs over a longer time; what a terminal shows.
   "(integration|daemon_life|ptxas|gpu_machines)_test|terminal_.*" release
   # Generated code beside interpreters, numpy and ONNX; digests; models.
@@ -46,7 +46,7 @@ set(HEARTH_TEST_PHASES
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.
   "(integration|models|onnx|ops|sdk|shared_weights|workgroup)_(cuda|hip)_test|runtime_hip_test" release
-  "static_archive_test|libhearth_links_no_compiler|blob_device_test|python_.*" release
+  "static_archive_test|libhearth_links_no_compiler|python_.*" release
   # Texts, headers, the tests' own tools.
   "(documents|api_reference|layering|header_examples|includes|skips|phases|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
   ".*" asan)

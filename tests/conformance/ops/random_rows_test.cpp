@@ -1,8 +1,9 @@
 // Random programs along rows, beside the reference interpreter: a product's rows, statistics of them (sums, maxima), rows
 // made of rows and statistics, and a product behind them. What attention is an instance of: softmax with a mask, a bias,
 // ALiBi, a row that sees nothing. Kernels keep such rows in their readers' kernel, on the CPU and in a GPU's workgroup.
-// HEARTH_FUZZ_GRAPHS says how many (default 60), HEARTH_FUZZ_SEED where to begin.
+// HEARTH_FUZZ_GRAPHS says how many (default 40; in the long tier 300), HEARTH_FUZZ_SEED where to begin.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 
 #include "absl/strings/match.h"
 #include "tests/conformance/ops/feeds.h"
@@ -18,7 +19,7 @@ using ir::Scalar;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kPrograms = 20;
 #else
-constexpr std::uint64_t kPrograms = 60;
+constexpr std::uint64_t kPrograms = 40;
 #endif
 
 // Values stay below about one in magnitude: sums are divided by their length, what grows goes through tanh.
@@ -104,7 +105,8 @@ class RowProgram {
 };
 
 TEST_CASE("random rows with statistics of rows between two products") {
-  const std::uint64_t count = number_from("HEARTH_FUZZ_GRAPHS", kPrograms);
+  const std::uint64_t count =
+      number_from("HEARTH_FUZZ_GRAPHS", std::getenv("HEARTH_TEST_LONG") != nullptr ? 300 : kPrograms);
   const std::uint64_t first = number_from("HEARTH_FUZZ_SEED", 1);
   std::uint64_t kept = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
