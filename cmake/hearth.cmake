@@ -150,10 +150,10 @@ function(hearth_program name)
   hearth_own_code(${name} TRUE)
 endfunction()
 
-# What a test entry gets: a place in the order (those that may take longest start first: TIMEOUT says how many seconds
-# that is on a machine that does nothing else), a limit of several times that, which only what hangs meets, the builds that run it, the
-# folders, and a file for its skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py); exit code 77 is ctest's
-# "Skipped".
+# What a test entry gets: a place in the order (TIMEOUT says how many seconds it may take on a machine that does nothing
+# else; the longest start first), a limit of twice that or 20 minutes, whichever is more, which only a hang meets, the
+# builds that run it, the folders, and a file for its skips and seeds (tests/support/skip.h, fresh_seed.h, skipping.py);
+# exit code 77 is ctest's "Skipped".
 include(${PROJECT_SOURCE_DIR}/tests/phases.cmake)
 set(HEARTH_TEST_REPORT_DIR ${CMAKE_BINARY_DIR}/test_reports)
 file(MAKE_DIRECTORY ${HEARTH_TEST_REPORT_DIR})

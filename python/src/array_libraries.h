@@ -12,7 +12,7 @@ namespace hearth::python {
 
 ArrayKind kind_of(nb::handle object);
 bool is_numpy_masked(nb::handle object);
-// Whether it is of numpy's own type, no subclass.
+// True for numpy.ndarray itself, false for its subclasses.
 bool is_numpy_array(nb::handle object);
 
 // A new array of a kind: the object, and where its elements are. kOwn where the library has no such element type.

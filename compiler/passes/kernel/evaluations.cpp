@@ -29,7 +29,7 @@ const std::vector<UOpRef>& enter(Dependence& dependence, UOpRef x) {
   if (is_quotient(x)) return depends;
   for (UOpRef source : x->sources) {
     for (UOpRef other : dependence.at(source)) {
-      // Of two lengths of the same range the one with more values counts.
+      // A range counts once, with the larger number of its values.
       const auto same = std::ranges::find(depends, range_of(other), range_of);
       if (same == depends.end()) {
         depends.push_back(other);

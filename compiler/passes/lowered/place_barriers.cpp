@@ -65,8 +65,7 @@ class BarrierPlacer {
     }
   }
 
-  // Whether two accesses of one memory, one of them a store, may touch the same element: not where each invocation has
-  // elements of its own in both.
+  // True for a load and a store of one memory, unless each invocation keeps to the same elements of its own in both.
   static bool may_meet(const Access& a, const Access& b) {
     return a.memory == b.memory && a.is_store != b.is_store && !(a.own && a.own == b.own);
   }

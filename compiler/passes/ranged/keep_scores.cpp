@@ -137,7 +137,7 @@ class KeepScores {
     return schedule::kept_rows(of, target_).rows >= least && !is_for_matrix_unit(scores) && reduces_rows(softmax);
   }
 
-  // Whether all reductions of the softmax are of rows of 32-bit values, along one axis each.
+  // True where every reduction of the softmax is over one axis and of f32 values.
   static bool reduces_rows(UOpRef softmax) {
     return std::ranges::all_of(stage_body(softmax), [](UOpRef x) {
       return !x->is(Op::Reduce) || (x->sources.size() == 2 && x->dtype == ir::Scalar::F32);

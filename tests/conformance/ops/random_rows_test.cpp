@@ -60,7 +60,7 @@ class RowProgram {
     feed_.inputs.push_back(uniform(Scalar::F32, values, feed_.inputs.size() + 1));
     return b_.input(v1::F32, shape);
   }
-  // Of every query, of all of them, or a row's own number.
+  // A mask with a row for each query or one row for all; its rows hold a number for each key or one for all.
   Node mask() {
     Shape values = {random_.one_in(2) ? heads_ : 1, random_.one_in(2) ? rows_ : 1, length_};
     Dims shape = {Dim(values[0]), Dim(values[1]), shape_[2]};

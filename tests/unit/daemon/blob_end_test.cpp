@@ -153,22 +153,20 @@ TEST_CASE("blob: a compile nobody waits for is stopped, one that somebody does i
 
   v1::CompileBlobRequest shared = fixture.request("slower");
   shared.set_want_progress(true);
-  std::promise<void> compiling;
+  const auto start = [&](grpc::ClientContext& context) {
+    const auto compiling = std::make_shared<std::promise<void>>();
+    auto caller = std::async(std::launch::async, [&, compiling] {
+      return BlobFixture::compile(shared, fixture.daemon().compiler(), context, [&](const v1::BlobProgress& progress) {
+        if (progress.state() == v1::BlobProgress::COMPILING) compiling->set_value();
+      });
+    });
+    compiling->get_future().wait();
+    return caller;
+  };
   grpc::ClientContext first;
-  auto caller = std::async(std::launch::async, [&] {
-    return BlobFixture::compile(shared, fixture.daemon().compiler(), first, [&](const v1::BlobProgress& progress) {
-      if (progress.state() == v1::BlobProgress::COMPILING) compiling.set_value();
-    });
-  });
-  compiling.get_future().wait();
-  std::promise<void> joins;
   grpc::ClientContext second;
-  auto other = std::async(std::launch::async, [&] {
-    return BlobFixture::compile(shared, fixture.daemon().compiler(), second, [&](const v1::BlobProgress& progress) {
-      if (progress.state() == v1::BlobProgress::COMPILING) joins.set_value();
-    });
-  });
-  joins.get_future().wait();
+  auto caller = start(first);
+  auto other = start(second);
   first.TryCancel();
   CHECK(caller.get().status.error_code() == grpc::StatusCode::CANCELLED);
   const BlobReply joined = other.get();

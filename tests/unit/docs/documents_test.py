@@ -23,7 +23,7 @@ DEADLINES = {"tests/fuzz/service/service_fuzz_test.cpp": 1, "tests/integration/b
              "tests/unit/daemon/session_test.cpp": 1, "tests/unit/daemon/worker_pool_test.cpp": 1}
 # Comments of the product that begin with a word whose noun stands elsewhere have to be read twice. The number may only
 # shrink.
-NAMELESS_COMMENTS = 203
+NAMELESS_COMMENTS = 202
 NOT_IN_NUMPY = ("saturating_cast",)  # to fp8: tests/unit/reference/fp8_test.cpp judges it
 
 
@@ -89,7 +89,7 @@ def main(root):
     wrong += by_the_clock(root, r"now\(\) \+", DEADLINES)
     wrong += [f"{path.relative_to(root)} names a folder beside this one" for folder in ("tests", "scripts", "examples", "docs")
               for path in (root / folder).rglob("*") if path.is_file() and path.name != "documents_test.py"
-              and b"../shared" in path.read_bytes()]
+              and b"/".join((b"..", b"shared")) in path.read_bytes()]
     product = ("base", "blobs", "client", "command_line", "compiler", "daemon", "include", "kernels_cache", "python", "runtime")
     nameless = sum(len(re.findall(r"^\s*// (?:Of|Those|Likewise)\b", path.read_text(), re.M)) for folder in product
                    for path in (root / folder).rglob("*") if path.suffix in (".h", ".cpp"))
