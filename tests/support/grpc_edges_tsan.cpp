@@ -3,7 +3,7 @@
 // stack, this file states the order that gRPC promises, and no more, by taking the place of a few of its functions:
 //   an operation's start              comes before its completion
 //   a server's start                  comes before its handlers
-//   what a call does                  comes before its OnDone, which comes before its server is gone
+//   what a call does                  comes before its OnDone, which comes before its server's Shutdown returns
 // and what absl does for code in headers: its mutex, and the count of a status's holders. Two calls are not ordered by
 // it, so what they share without a lock is reported. For executables under tsan only (hearth_orders_grpc in
 // cmake/hearth.cmake); knows gRPC 1.51's headers.
@@ -25,6 +25,7 @@ namespace {
 
 char server_began, call_ended;            // addresses that stand for the two orders that have no object of their own
 thread_local bool after_on_done = false;  // this thread is where gRPC lets go of a call whose OnDone has run
+thread_local grpc_completion_queue* shutdown_queue = nullptr;  // the queue that this thread's Server::Shutdown waits on
 
 template <class Function>
 Function* original(const char* name) {
@@ -44,6 +45,8 @@ const auto queue_next = original<decltype(grpc_completion_queue_next)>("grpc_com
 const auto queue_pluck = original<decltype(grpc_completion_queue_pluck)>("grpc_completion_queue_pluck");
 const auto server_start = original<decltype(grpc_server_start)>("grpc_server_start");
 const auto server_destroy = original<decltype(grpc_server_destroy)>("grpc_server_destroy");
+const auto server_shutdown = original<decltype(grpc_server_shutdown_and_notify)>("grpc_server_shutdown_and_notify");
+const auto queue_destroy = original<decltype(grpc_completion_queue_destroy)>("grpc_completion_queue_destroy");
 const auto request_registered_call =
     original<decltype(grpc_server_request_registered_call)>("grpc_server_request_registered_call");
 const auto mutex_lock = original<void(absl::Mutex*)>("_ZN4absl7debian35Mutex4LockEv");
@@ -124,6 +127,21 @@ void* grpc_call_arena_alloc(grpc_call* call, std::size_t size) {
 void grpc_call_unref(grpc_call* call) {
   if (after_on_done) __tsan_release(&call_ended);
   call_unref(call);
+}
+
+void grpc_server_shutdown_and_notify(grpc_server* server, grpc_completion_queue* queue, void* tag) {
+  shutdown_queue = queue;
+  server_shutdown(server, queue, tag);
+}
+
+// The last that Server::Shutdown does, after it has waited for every call, is to destroy its queue. Server's destructor
+// frees the handlers of the health service before it calls grpc_server_destroy.
+void grpc_completion_queue_destroy(grpc_completion_queue* queue) {
+  if (queue == shutdown_queue) {
+    shutdown_queue = nullptr;
+    __tsan_acquire(&call_ended);
+  }
+  queue_destroy(queue);
 }
 
 void grpc_server_destroy(grpc_server* server) {
