@@ -6,7 +6,11 @@ find_program(HEARTH_CCACHE ccache)
 if(HEARTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${HEARTH_CCACHE})
   # ccache only keeps what was compiled with a precompiled header when told that this is well.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${HEARTH_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1
+    ${HEARTH_CCACHE})
+  # A precompiled header names the files of its own clone, so that no other clone may take it out of the cache.
+  set(HEARTH_PCH_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/pch/compile.sh ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NAMESPACE=${CMAKE_BINARY_DIR} ${HEARTH_CCACHE})
 endif()
 option(HEARTH_PCH "Precompile the headers that most files include" ON)
 
@@ -21,6 +25,11 @@ function(hearth_station_root var station)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${station} ${_root}/${station} SYMBOLIC)
   set(${var} ${_root} PARENT_SCOPE)
 endfunction()
+if(HEARTH_PCH)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/roots/pch)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/cmake/pch ${CMAKE_BINARY_DIR}/roots/pch/pch SYMBOLIC)
+  target_include_directories(hearth_options INTERFACE ${CMAKE_BINARY_DIR}/roots/pch)
+endif()
 foreach(_station base proto)
   hearth_station_root(_root ${_station})
   target_include_directories(hearth_options INTERFACE ${_root})
@@ -36,6 +45,9 @@ endfunction()
 # GCC 12's array-bounds reports false positives in absl's inlined_vector once it comes from a precompiled header.
 target_compile_options(hearth_options INTERFACE -Wall -Wextra -Wno-unused-parameter -Wno-array-bounds
   -fno-semantic-interposition)
+# Files are named from the repository's root, alike in every clone: ccache shares objects, and no binary says where it
+# was built.
+target_compile_options(hearth_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   if(HEARTH_SANITIZE)  # GCC 12 reports false maybe-uninitialized in <regex> and std::variant under instrumentation
     target_compile_options(hearth_options INTERFACE -Wno-maybe-uninitialized)
@@ -46,6 +58,8 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # ccache shares what used a precompiled header that has no time in it. libstdc++ 12 uses what it calls deprecated
   # (std::stable_sort's buffer), and only GCC leaves that unsaid.
   target_compile_options(hearth_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp" -Wno-deprecated-declarations)
+  # CMake's own names the header, too, in a way whose path ccache does not take for one.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
   if("address" IN_LIST HEARTH_SANITIZE)
     target_compile_definitions(hearth_options INTERFACE __SANITIZE_ADDRESS__=1)  # as GCC says it
   endif()
@@ -86,12 +100,16 @@ if(HEARTH_SANITIZE OR CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(HEARTH_GLUE_OPTIONS -O0)
 endif()
 
-# hearth_precompiled(NAME HEADER): what targets with the same compile flags take with hearth_use_precompiled.
+# hearth_precompiled(NAME HEADER): what targets with the same compile flags take with hearth_use_precompiled. The header
+# is found by a search path, so that the file that includes it is the same in every clone.
 function(hearth_precompiled name header)
   if(HEARTH_PCH)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch/empty.cpp)
     target_link_libraries(${name} PRIVATE hearth_options)
-    target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch/${header})
+    target_precompile_headers(${name} PRIVATE <pch/${header}>)
+    if(HEARTH_CCACHE)
+      set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "${HEARTH_PCH_LAUNCHER}")
+    endif()
   endif()
 endfunction()
 if(HEARTH_PCH)

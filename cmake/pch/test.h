@@ -2,4 +2,4 @@
 #pragma once
 #include <catch2/catch.hpp>
 
-#include "cmake/pch/library.h"
+#include "library.h"
