@@ -32,7 +32,7 @@ class CancelScope {
   bool was_cancelled_ = false;
 };
 
-// Of this thread's scopes; false without one.
+// Whether one of this thread's scopes is cancelled; false without a scope.
 bool is_cancelled();
 
 // The part of a wait of `left` milliseconds, of which a negative number has no end, that may pass before is_cancelled()

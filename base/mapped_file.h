@@ -22,7 +22,7 @@ namespace hearth::runtime {
 class MappedFile : public std::enable_shared_from_this<MappedFile> {
  public:
   static absl::StatusOr<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  // Of an open file, which may be closed then; `path` only names it in errors.
+  // Maps an open file, which may be closed afterwards; `path` only names it in errors.
   static absl::StatusOr<std::shared_ptr<const MappedFile>> map(int fd, const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -32,7 +32,7 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   static std::shared_ptr<const MappedFile> containing(std::string_view bytes);
 
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
-  // Of the file when it was mapped.
+  // The file's stamp when it was mapped.
   const files::FileStamp& stamp() const { return stamp_; }
   // Takes the whole pages among these bytes out of this process's memory; who reads them gets them from the page cache.
   void release(std::string_view bytes) const;

@@ -14,7 +14,7 @@
 
 namespace hearth::runtime {
 
-// Of zeros; closed on exec; cannot be executed where the kernel knows how to say so.
+// A file of zeros; closed on exec; cannot be executed where the kernel knows how to say so.
 absl::StatusOr<UniqueFd> create_memory_file(const char* name, std::size_t size_bytes);
 // While nothing maps it for writing.
 absl::Status seal_memory_file(int fd);

@@ -16,7 +16,7 @@ class Sha256Stream {
   Sha256Stream();
   ~Sha256Stream();
   void update(std::string_view bytes);
-  // Of all bytes so far; the stream begins anew.
+  // The digest of all bytes so far; the stream begins anew.
   Digest digest();
 
  private:

@@ -45,7 +45,7 @@ struct ValueKind {
 ValueKind value_kind_of(const CLI::Option& option);
 // "-o, --output FILE"
 std::string names_of(const CLI::Option& option);
-// Those that people see, global ones last.
+// The options and arguments that a help page shows, global ones last.
 std::vector<const CLI::Option*> options_of(const CLI::App& command);
 std::vector<const CLI::Option*> arguments_of(const CLI::App& command);
 

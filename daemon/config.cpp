@@ -204,14 +204,14 @@ absl::Status apply_environment(const std::vector<Setting>& settings) {
   return absl::OkStatus();
 }
 
-// Of the machine, or of this process's control group where that has less.
+// The machine's memory, or that of this process's control group where it has less.
 std::uint64_t available_memory_bytes() {
   const std::uint64_t machine = static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PHYS_PAGES))) *
                                 static_cast<std::uint64_t>(std::max(0l, ::sysconf(_SC_PAGESIZE)));
   return std::min(machine, cgroup_limits().memory_bytes.value_or(machine));
 }
 
-// Those of this process's affinity mask, or its control group's share of their time where that is less.
+// The processors of this process's affinity mask, or its control group's share of their time where that is less.
 unsigned available_processors() {
   const unsigned machine = std::max(1u, std::thread::hardware_concurrency());
   return std::min(machine, cgroup_limits().processors.value_or(machine));

@@ -65,7 +65,7 @@ absl::Status make_folders(const std::string& path) {
   return absl::OkStatus();
 }
 
-// Of rpc_memory parsed requests and answers that are not read yet have a half each, which calls wait for. One client
+// Parsed requests and answers that are not read yet have a half of rpc_memory each, which calls wait for. One client
 // gets at most an eighth of each.
 constexpr std::uint64_t kMemoryShares = 2, kClientShares = 8;
 MemoryBudget::Limits share_of(const Config& config) {
@@ -76,7 +76,7 @@ MemoryBudget::Limits share_of(const Config& config) {
 RpcLimits rpc_limits(const Config& config) {
   RpcLimits limits;
   limits.message_bytes = config.limits.graph_bytes + kMessageSlackBytes;
-  // Of one process: two of its largest requests at once; gRPC itself takes some for each call.
+  // One process may have two of its largest requests at once; gRPC itself takes some for each call.
   limits.memory_bytes = std::max(2 * limits.message_bytes, kMinBufferBytes);
   return limits;
 }

@@ -23,7 +23,7 @@ class LogFields {
   LogFields(const LogFields&) = delete;
   LogFields& operator=(const LogFields&) = delete;
 
-  // Of this thread; null: none.
+  // The fields of this thread; null: none.
   static const Fields* current() { return current_ == nullptr ? nullptr : &current_->fields_; }
 
  private:

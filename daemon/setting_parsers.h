@@ -24,7 +24,7 @@ absl::Status parse_sharing(const std::string& text, Sharing* place);
 // "any" or "newest".
 absl::Status parse_sealed_plans(const std::string& text, bool* takes_older_tuning);
 absl::Status parse_flag(const std::string& text, bool* place);
-// Of the log.
+// The log's level.
 absl::Status parse_level(const std::string& text, std::string* place);
 // "text" or "json".
 absl::Status parse_log_format(const std::string& text, bool* json);

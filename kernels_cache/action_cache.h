@@ -69,10 +69,10 @@ class ActionCache {
   // Removes blobs and every action that points to one of them; gives the number of actions removed.
   absl::StatusOr<std::uint64_t> drop_blobs(std::span<const Digest> digests);
   absl::Status drop_action(const Digest& key);
-  // Of one owner, least recently used first, strictly after `after` in that order (null: from the start); without
+  // One owner's actions, least recently used first, strictly after `after` (null: from the start); without
   // material.
   absl::StatusOr<std::vector<ActionRow>> oldest_actions_of(EntryOwner owner, const ActionRow* after, std::size_t limit);
-  // Those of these files that no action points to.
+  // Which of these files no action points to.
   absl::StatusOr<std::vector<CasFile>> unreferenced(std::span<const ArtifactRef> files);
   // A durable write that changes nothing: can the index take a put?
   absl::Status probe();
@@ -84,16 +84,16 @@ class ActionCache {
 
   // Most recently used first, strictly before `before_last_used`/`before_key` (none: from the start).
   absl::StatusOr<std::vector<ActionRow>> recent_actions(std::size_t limit, const ActionRow* before = nullptr);
-  // Of kind tuning, newest first.
+  // Actions of kind tuning, newest first.
   absl::StatusOr<std::vector<ActionRow>> tuning_actions(std::size_t limit);
   // By digest / key, strictly after it (none: from the start).
   absl::StatusOr<std::vector<CasFile>> blobs_after(const Digest* after, std::size_t limit);
 
   // Fills in for whom each was made and of which model it is; a kernel's is that of a plan that has it.
   absl::Status describe(std::vector<ActionRow>& rows);
-  // Of the model of this name, or whose name ends with it behind a '/'; without material.
+  // Plans of the model of this name, or whose name ends with it behind a '/'; without material.
   absl::StatusOr<std::vector<ActionRow>> plans_of(std::string_view model);
-  // Those of these files that no plan has.
+  // Which of these files no plan has.
   absl::StatusOr<std::vector<CasFile>> of_no_plan(std::span<const ArtifactRef> files);
 
   IndexTotals totals() const;
@@ -108,7 +108,7 @@ class ActionCache {
   absl::Status insert(const ActionRow& row, IndexTotals& totals);
   // action_owners.cpp
   absl::Status load_owners();
-  // Of an action that is put again: what came with it before, without material.
+  // The bytes that came with an action before it is put again, without material.
   absl::StatusOr<std::uint64_t> owned_file_bytes(const ActionRow& row);
   absl::Status add_owner(const Digest& key, EntryOwner owner, std::uint64_t bytes, IndexTotals& totals);
   absl::Status remove_owner(std::string_view key, IndexTotals& totals);

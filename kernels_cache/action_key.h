@@ -69,11 +69,11 @@ KeyMaterial with_tuning(const KeyMaterial& plan, std::string_view digest);
 inline constexpr char kPlanReadsDomain[] = "hearth.plan_reads.v1";
 // What lowerings of `plan` took from tuning records (v1::PlanReads).
 KeyMaterial plan_reads_key_material(const KeyMaterial& plan);
-// Of a generated kernel; blobs have keys of their own (blob_key.h).
+// The key of a generated kernel; blobs have keys of their own (blob_key.h).
 KeyMaterial kernel_key_material(const v1::KernelSpec& spec, const v1::Target& target, const v1::CompileOptions& options,
                                 std::string_view build_id);
 
-// Of a tuning record: the flat kernel, and everything that every record of one lowering shares (tuning_scope).
+// The key of a tuning record: the flat kernel, and what every record of one lowering shares (tuning_scope).
 KeyMaterial tuning_key_material(const v1::FlatKernel& kernel, const v1::Target& target,
                                 const v1::CompileOptions& options, std::string_view build_id);
 // Canonical bytes of target, options and build: records with the same scope are used together.

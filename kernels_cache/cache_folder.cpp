@@ -135,7 +135,7 @@ absl::Status lay_over(FileSystem& file_system, const std::string& below, const s
   const std::string stamp_path = dir + "/below";
   const absl::StatusOr<std::string> before = file_system.read_file(stamp_path);
   if (before.ok() && *before == stamp) return absl::OkStatus();
-  // Of another cache, or an older state of it. The stamp goes first and comes last: what is cut off is done again.
+  // The copy is another cache's, or older. The stamp goes first and comes last: what is cut off is done again.
   file_system.remove_file(stamp_path).IgnoreError();
   for (const char* suffix : {"-shm", "-wal", ""}) {
     const std::string name = absl::StrCat("/index.sqlite", suffix);

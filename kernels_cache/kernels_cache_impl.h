@@ -72,7 +72,7 @@ class KernelsCache::Impl {
   };
 
   KeyedMaterial keyed(const KeyMaterial& material) const;
-  // Of an entry whose own blob is `bytes`; no times yet.
+  // The row of an entry whose own blob is `bytes`; no times yet.
   ActionRow new_row(EntryKind kind, const KeyMaterial& material, std::string_view bytes) const;
   std::int64_t now();  // strictly increasing
   void warn(const std::string& text) const;

@@ -26,7 +26,7 @@ class BlobRegistry {
 
   void* function(const Key& key, std::size_t which_export, const Load& load);
 
-  // Of pthread_atfork.
+  // Called by pthread_atfork.
   void before_fork() { mutex_->lock(); }
   void after_fork_in_parent() { mutex_->unlock(); }
   void after_fork_in_child();

@@ -16,7 +16,7 @@ struct CppDefinition {
   int begin = 0;  // the first token of the declaration
   int open = 0;   // of the body: {
   int close = 0;  // }
-  // Of a function template whose parameters are all types; empty for anything else.
+  // A function template's parameters where all are types; empty for anything else.
   std::vector<std::string_view> type_parameters;
   int name = -1;        // its unqualified name
   int open_paren = -1;  // of its parameters

@@ -9,7 +9,7 @@
 namespace hearth::blobs {
 namespace {
 
-constexpr char kRemedy[] = "; generate dispatcher and blobs with one run of the generator";
+constexpr char kDispatcherRemedy[] = "; generate dispatcher and blobs with one run of the generator";
 
 class SiteFinder : public CppWalker {
  public:
@@ -46,7 +46,7 @@ class SiteFinder : public CppWalker {
 
   absl::Status refuse(int i, const std::string& alias, const std::string& type, const std::string& why) const {
     return absl::FailedPreconditionError(
-        str_cat(where(i), ": ", tokens_.text(i), "<…>: alias ", alias, " (", type, "): ", why, kRemedy));
+        str_cat(where(i), ": ", tokens_.text(i), "<…>: alias ", alias, " (", type, "): ", why, kDispatcherRemedy));
   }
 
   absl::Status resolve(int i, int close, bool leaf, bool call) {

@@ -48,7 +48,7 @@ class ElfFile {
   // `type`: ET_DYN, ET_REL; a file of another type, or for another machine than this, is an error.
   static absl::StatusOr<ElfFile> open(std::string_view bytes, Elf64_Half type);
 
-  // Of all tables of that type (SHT_SYMTAB, SHT_DYNSYM), in their order.
+  // The symbols of all tables of that type (SHT_SYMTAB, SHT_DYNSYM), in their order.
   absl::StatusOr<std::vector<ElfSymbol>> symbols(Elf64_Word table_type) const;
   // Calls `see` for every relocation of what is loaded into a process; debug information is left out.
   absl::Status for_each_relocation(const std::function<void(const ElfRelocation&)>& see) const;

@@ -12,7 +12,7 @@ namespace hearth::blobs {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr char kRemedy[] = "; make it again with `hearth blobs intercept` or `hearth blobs build full`";
+constexpr char kConfigRemedy[] = "; make it again with `hearth blobs intercept` or `hearth blobs build full`";
 
 }  // namespace
 
@@ -48,10 +48,10 @@ absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file) {
   HEARTH_ASSIGN_OR_RETURN(const std::string text, runtime::read_file(file));
   const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded() || !root.is_object() || !root.contains("hearth_intercept"))
-    return absl::InvalidArgumentError(str_cat(file, ": is not an interceptor's configuration", kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": is not an interceptor's configuration", kConfigRemedy));
   if (root["hearth_intercept"] != kInterceptVersion)
     return absl::FailedPreconditionError(str_cat(file, ": is of version ", root["hearth_intercept"].dump(),
-                                                 ", this hearth reads version ", kInterceptVersion, kRemedy));
+                                                 ", this hearth reads version ", kInterceptVersion, kConfigRemedy));
   InterceptConfig config;
   try {
     root.at("compilers").get_to(config.compilers);
@@ -70,13 +70,15 @@ absl::StatusOr<InterceptConfig> read_intercept_config(const std::string& file) {
     for (const auto& [name, value] : root.at("environment").items())
       config.environment[name] = value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
   } catch (const Json::exception& wrong) {  // missing or of another type: nlohmann names the field
-    return absl::InvalidArgumentError(str_cat(file, ": ", wrong.what(), kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": ", wrong.what(), kConfigRemedy));
   }
   if (!config.compilers.contains("hipcc"))
-    return absl::InvalidArgumentError(str_cat(file, ": compilers has no hipcc", kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": compilers has no hipcc", kConfigRemedy));
   for (const auto& [name, command] : config.compilers)
-    if (command.empty()) return absl::InvalidArgumentError(str_cat(file, ": compilers.", name, " is empty", kRemedy));
-  if (config.post_build.empty()) return absl::InvalidArgumentError(str_cat(file, ": post_build is empty", kRemedy));
+    if (command.empty())
+      return absl::InvalidArgumentError(str_cat(file, ": compilers.", name, " is empty", kConfigRemedy));
+  if (config.post_build.empty())
+    return absl::InvalidArgumentError(str_cat(file, ": post_build is empty", kConfigRemedy));
   return config;
 }
 

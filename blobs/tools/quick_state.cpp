@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr std::string_view kMark = "{jit}";
-constexpr char kRemedy[] = "; run `hearth blobs build full` first";
+constexpr char kStateRemedy[] = "; run `hearth blobs build full` first";
 
 // Also inside flags: "-L/tmp/b/lib".
 std::string marked(std::string text, const std::string& folder) {
@@ -76,13 +76,13 @@ absl::Status unpublish_quick_state(const std::string& folder, const std::string&
 absl::StatusOr<QuickState> read_quick_state(const std::string& folder, const std::string& library) {
   const std::string file = str_cat(folder, "/", library, "/", kQuickStateFile);
   const absl::StatusOr<std::string> text = runtime::read_file(file);
-  if (!text.ok()) return absl::Status(text.status().code(), str_cat(text.status().message(), kRemedy));
+  if (!text.ok()) return absl::Status(text.status().code(), str_cat(text.status().message(), kStateRemedy));
   const Json root = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded() || !root.is_object() || !root.contains("hearth_quick_rebuild"))
-    return absl::InvalidArgumentError(str_cat(file, ": is not a quick rebuild's state", kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": is not a quick rebuild's state", kStateRemedy));
   if (root["hearth_quick_rebuild"] != kQuickStateVersion)
     return absl::FailedPreconditionError(str_cat(file, ": is of version ", root["hearth_quick_rebuild"].dump(),
-                                                 ", this hearth reads version ", kQuickStateVersion, kRemedy));
+                                                 ", this hearth reads version ", kQuickStateVersion, kStateRemedy));
   QuickState state;
   try {
     root.at("library").get_to(state.library);
@@ -94,10 +94,10 @@ absl::StatusOr<QuickState> read_quick_state(const std::string& folder, const std
     root.at("cwd").get_to(state.cwd);
     root.at("digests").get_to(state.digests);
   } catch (const Json::exception& wrong) {
-    return absl::InvalidArgumentError(str_cat(file, ": ", wrong.what(), kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": ", wrong.what(), kStateRemedy));
   }
   if (std::count(state.link_args.begin(), state.link_args.end(), kObjectsMark) != 1)
-    return absl::InvalidArgumentError(str_cat(file, ": link_args has not one ", kObjectsMark, kRemedy));
+    return absl::InvalidArgumentError(str_cat(file, ": link_args has not one ", kObjectsMark, kStateRemedy));
   change_paths(&state, [&](const std::string& path) { return resolved(path, folder); });
   return state;
 }

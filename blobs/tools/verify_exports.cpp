@@ -17,7 +17,7 @@
 namespace hearth::blobs {
 namespace {
 
-constexpr char kRemedy[] =
+constexpr char kExportsRemedy[] =
     "; dispatcher and blobs are not of one run of the generator: remove the build's temporary folder and build again, "
     "or go without the check: --no-verify";
 constexpr char kReport[] = "; please report this dispatcher, or go without the check: --no-verify";
@@ -72,7 +72,7 @@ absl::StatusOr<int> verify_exports(const std::string& object, const std::string&
     if (!is_new)
       return absl::FailedPreconditionError(str_cat(dispatcher, ": ", readable(found.listed[i]),
                                                    " is defined by two blobs, ", source_of(entry->second->stem),
-                                                   " and ", source_of(rewritten.names[i].stem), kRemedy));
+                                                   " and ", source_of(rewritten.names[i].stem), kExportsRemedy));
   }
   const std::set<std::string> prefixes = prefixes_of(rewritten);
   std::set<std::string> called;
@@ -82,7 +82,7 @@ absl::StatusOr<int> verify_exports(const std::string& object, const std::string&
     if (blob == defined.end() && !is_blob_function(symbol, prefixes)) continue;
     if (blob == defined.end())
       return absl::FailedPreconditionError(str_cat(dispatcher, ": calls ", readable(symbol), ", which none of its ",
-                                                   rewritten.stems.size(), " blobs defines", kRemedy));
+                                                   rewritten.stems.size(), " blobs defines", kExportsRemedy));
     if (!rewritten.stems.contains(blob->second->stem))
       return absl::FailedPreconditionError(str_cat(dispatcher, ": calls ", readable(symbol), " of ",
                                                    source_of(blob->second->stem),

@@ -74,7 +74,7 @@ absl::StatusOr<v1::Plan> plan_of(const v1::Candidate& candidate, const v1::Targe
   return plan;
 }
 
-// Of one run on the device's own clock.
+// The time of one run on the device's own clock.
 absl::StatusOr<double> run_ns(runtime::Instance& instance) {
   HEARTH_ASSIGN_OR_RETURN(const runtime::Profile profile, instance.execute_profiled());
   double sum = 0;

@@ -18,7 +18,7 @@ namespace hearth::cli {
 using Channel = std::shared_ptr<client::DaemonChannel>;
 
 inline constexpr std::chrono::seconds kAdminTimeout{60};
-// Of what a daemon answers from memory: one that needs longer is stopped or hangs.
+// For what a daemon answers from memory: one that needs longer is stopped or hangs.
 inline constexpr std::chrono::seconds kStatusTimeout{2};
 
 // UNAVAILABLE, naming the socket and the remedy, when no daemon runs.
@@ -28,7 +28,7 @@ absl::StatusOr<Channel> any_daemon(const std::string& socket);
 // Says once which daemon serves the socket (--verbose), and warns of each variable that is a setting of the daemon and
 // not what it has: only a daemon that a command starts reads this process's environment.
 void note_daemon(const Channel& channel);
-// Likewise, for commands that prepare without a channel of their own.
+// The same for commands that prepare without a channel of their own.
 void note_daemon_of(const std::string& socket);
 
 // --socket and --json, which most commands have.

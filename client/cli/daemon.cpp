@@ -100,7 +100,7 @@ int report_stopped(const DaemonFlags& flags, const std::string& socket, const st
   return code;
 }
 
-// Of a daemon that serves, which is started if none does; `was_running`: whether one did.
+// The statistics of a daemon that serves, which is started if none does; `was_running`: whether one did.
 absl::StatusOr<v1::StatsResponse> stats_of_started(const Channel& channel, Clock::time_point deadline,
                                                    bool& was_running) {
   for (;;) {

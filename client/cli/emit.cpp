@@ -50,7 +50,7 @@ absl::StatusOr<std::string> fetch_code(client::DaemonChannel& channel, const v1:
   return code;
 }
 
-// Of a device whose kernels have no artifacts: what the code generator says of them.
+// For a device whose kernels have no artifacts: what the code generator says of them.
 absl::StatusOr<std::vector<std::string>> texts_of(const Model& model, const client::PrepareConfig& config,
                                                   const v1::Target& target) {
   HEARTH_ASSIGN_OR_RETURN(const v1::ExplainResponse reply,

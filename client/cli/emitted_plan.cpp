@@ -23,11 +23,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kManifestVersion = 1;
 
-// Of a target without a driver here: blobs alone, which are ELF files.
+// A target without a driver here has blobs alone, which are ELF files.
 runtime::KernelFormat format_of(const v1::Target& target, const std::string& code) {
   const runtime::Driver* const driver = runtime::find_driver(target.device());
   const runtime::KernelFormat format = driver != nullptr ? driver->format() : runtime::KernelFormat{"elf", ".so"};
-  // Of a daemon that has ptxas.
+  // A daemon that has ptxas sends ELF.
   if (format.name == "ptx" && code.starts_with("\177ELF")) return {"cubin", ".cubin"};
   return format;
 }

@@ -33,7 +33,7 @@ struct ExpectFlags {
 
 using Expected = std::map<std::string, client::Array>;  // by output
 
-// Of --expect. Names that are no outputs of the model are refused.
+// Reads what --expect names. Names that are no outputs of the model are refused.
 absl::StatusOr<Expected> read_expected(const ExpectFlags& flags, const onnx::ImportedModel& model, OutputFiles& files);
 
 struct Comparison {

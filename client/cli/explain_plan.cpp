@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of each artifact, by its digest.
+// Each artifact's size, by its digest.
 std::map<std::string, std::uint64_t> artifact_sizes(const client::PlanFileContents& contents) {
   std::map<std::string, std::uint64_t> sizes;
   for (const v1::PlanFileSection& section : contents.manifest.sections()) {

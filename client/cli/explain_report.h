@@ -26,12 +26,12 @@ struct ExplainReport {
 void print_report(const ExplainReport& report);
 nlohmann::ordered_json report_json(const ExplainReport& report);
 
-// Of --why-miss: whether the plan is in the cache, and what of its key differs from the nearest that is.
+// --why-miss: whether the plan is in the cache, and what of its key differs from the nearest that is.
 void print_miss(const std::string& path, const v1::ExplainResponse& reply);
 nlohmann::ordered_json miss_json(const std::string& path, const v1::ExplainResponse& reply);
 
-// Of one kernel, by number or symbol. `what`: "ast", "ir", "asm", "ptx", "amdgpu", "spirv" or "passes"; empty: what there is to know of
-// it.
+// Prints one kernel, by number or symbol. `what`: "ast", "ir", "asm", "ptx", "amdgpu", "spirv" or "passes"; empty: all
+// there is to know.
 absl::Status print_kernel(const ExplainReport& report, const std::string& kernel, const std::string& what);
 
 }  // namespace hearth::cli

@@ -19,7 +19,7 @@ struct KernelLimit {
   std::string text;
 };
 
-// Of a row that was measured with speed.threads threads.
+// The limit of a row that was measured with speed.threads threads.
 KernelLimit limit_of(const KernelRow& row, const MachineSpeed& speed);
 
 }  // namespace hearth::cli

@@ -19,7 +19,7 @@ struct KernelProfile {
   std::optional<MachineSpeed> speed;  // nothing: of a device whose limits are not measured
 };
 
-// Of the device and threads that a plan runs on, measured where it was not yet.
+// The speed of the device and threads that a plan runs on, measured where it was not yet.
 std::optional<MachineSpeed> speed_of(const client::PreparedPlan& plan);
 
 // Kernels that replays run, then rows for what lies between them and for the whole replay.

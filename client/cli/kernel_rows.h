@@ -26,7 +26,7 @@ struct KernelRow {
   std::uint64_t shared_bytes = 0;       // of a GPU's workgroup
   std::uint64_t guarded = 0;            // accesses that compare with their buffer's length at run time
 
-  // Of all launches of a replay; negative when there is nothing to tell.
+  // Over all launches of a replay; negative when there is nothing to tell.
   double gflops() const { return time_us > 0 && ops > 0 ? ops * launches / time_us / 1e3 : -1; }
   double gbytes() const { return time_us > 0 && bytes > 0 ? bytes * launches / time_us / 1e3 : -1; }
   // The estimate as a share of what a core's vectors of f32 do, above 1 with a matrix unit; of a GPU, of what its
@@ -42,7 +42,7 @@ struct KernelRow {
 
 // `values`: of the plan's variables, for the steps of loops; none: their upper bounds.
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values);
-// Of a plan alone: no sources, and operations as the plan has them, which count conversions and selections too.
+// The rows of a plan alone: no sources, and operations as the plan counts them, with conversions and selections.
 std::vector<KernelRow> kernel_rows(const v1::Plan& plan);
 void add_times(const KernelTimes& times, std::vector<KernelRow>* rows);
 

@@ -27,7 +27,7 @@ struct KernelTimes {
   std::vector<double> replays_us;   // of whole replays, sorted
 
   double replay_us() const { return replays_us[replays_us.size() / 2]; }
-  // Of a replay, beside its kernels; 0 where measuring them took longer than what lies between them.
+  // A replay's time beside its kernels; 0 where measuring them took longer than what lies between them.
   double between_us() const { return replay_us() > kernels_us ? replay_us() - kernels_us : 0; }
 };
 

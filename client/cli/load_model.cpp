@@ -131,7 +131,7 @@ bool may_steer(const client::Array& array) {
   return is_whole && array.bytes.size() <= kMaxElements * dtype_bytes(array.dtype);
 }
 
-// Those that --input gave and that turned out to decide what is computed.
+// Says which inputs that --input gave turned out to decide what is computed.
 void note_fixed(const ModelFlags& flags, const runtime::FixedInputs& inputs) {
   for (const runtime::FixedInput& input : inputs) {
     const auto given = [&](const std::string& text) { return text.starts_with(input.name + "="); };

@@ -23,7 +23,7 @@ struct Model {
   onnx::ImportedModel imported;
   client::EncodedGraph traced;                  // empty for a plan file
   std::map<std::string, client::Array> arrays;  // of --input
-  // Of scalars that the model compares with constants, which decide what it computes: those constants, then others.
+  // For scalars that the model compares with constants, which decide what it computes: the constants, then others.
   std::map<std::string, std::vector<client::Array>> steering;
   std::map<std::string, client::Array> expected;  // outputs that ModelFlags::test_data has
   OutputFiles files;                              // what it was read from, and the arrays
@@ -43,7 +43,7 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
 
 // A checked plan's expression over its variables; JitError where it is none.
 client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan);
-// Of a buffer of a checked plan, over the plan's variables.
+// The shape of a buffer of a checked plan, over the plan's variables.
 absl::StatusOr<client::Shape> shape_of(const v1::PlanBuffer& buffer, const v1::Plan& plan);
 
 // Why a command that needs a graph cannot take a plan file: "is a plan file, which …"; `remedy` ends the sentence.

@@ -39,16 +39,16 @@ struct ModelFlags {
   enum class Threads { kOne, kOwn };  // kOwn: the command has a --threads flag of its own
   // `with_inputs`: --input is a flag of this command.
   void add_to(CLI::App& command, bool with_inputs, Threads threads = Threads::kOne);
-  // Those about the model alone: what it is imported with.
+  // The flags about the model alone: what it is imported with.
   void add_import_to(CLI::App& command, bool with_inputs);
-  // Those about the daemon and the plan alone.
+  // The flags about the daemon and the plan alone.
   void add_connection_to(CLI::App& command, Threads threads = Threads::kOne);
 
   // --carry, for commands that prepare what others run.
   void add_carry_to(CLI::App& command);
 
   absl::StatusOr<client::PrepareConfig> prepare_config() const;
-  // Of --dim.
+  // The lengths of --dim.
   absl::Status add_dims_to(onnx::ImportOptions& options) const;
   // What an ONNX model is imported with: --dim, --const and --weights.
   absl::StatusOr<onnx::ImportOptions> import_options() const;

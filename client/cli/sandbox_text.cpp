@@ -37,7 +37,7 @@ std::string listed(const std::set<std::string>& names, const char* before) {
 
 }  // namespace
 
-// Of both kinds of workers together: what either lacks is lacking.
+// Both kinds of workers together: what either lacks is lacking.
 std::string sandbox_text(const v1::StatsResponse& stats) {
   if (stats.sandbox() == "off") return "off";
   std::set<std::string> all, off, partial;

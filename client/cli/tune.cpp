@@ -115,7 +115,7 @@ absl::StatusOr<int> tune(const Flags& flags) {
   HEARTH_ASSIGN_OR_RETURN(Model model, load_model(flags.path, flags.model));
   HEARTH_ASSIGN_OR_RETURN(const v1::TuneResult result, tune_model(flags.path, model, flags.model, flags.tune));
   HEARTH_ASSIGN_OR_RETURN(const client::PrepareStats again, prepare_again(model, flags.model));
-  // Of the cache's plans, this one is among those that changed.
+  // This plan is among the cache's plans that changed.
   const std::uint32_t others = result.changed_plans() > 0 ? result.changed_plans() - 1 : 0;
   if (flags.model.json) {
     Json kernels = Json::array();

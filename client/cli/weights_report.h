@@ -19,7 +19,7 @@ std::string weights_name(onnx::Weights form);
 void note_weights(onnx::Weights form, const onnx::WeightsReport& report);
 nlohmann::ordered_json weights_json(onnx::Weights form, const onnx::WeightsReport& report);
 
-// Of each result of `instance`, which ran: the largest difference from what f32 weights give, in parts of their largest
+// The largest difference of each result of `instance`, which ran, from what f32 weights give, in parts of their largest
 // |value|; infinite where shapes differ or one of the two is not finite. The inputs are those of `instance`.
 absl::StatusOr<std::vector<double>> differences_from_f32(const std::string& path, const ModelFlags& flags,
                                                          const std::vector<std::string>& vars,

@@ -20,7 +20,7 @@ struct WorkGroup {
   double time_us = -1, ops = 0, bytes = 0;  // of a replay; a negative time: not measured
 };
 
-// Of the kernels that replays run: most time first, where it was measured, else most operations, then bytes.
+// Groups of the kernels that replays run: most time first, where it was measured, else most operations, then bytes.
 std::vector<WorkGroup> work_groups(const std::vector<KernelRow>& rows, GroupBy by);
 Rows group_table(const std::vector<WorkGroup>& groups, GroupBy by);
 nlohmann::ordered_json group_json(const std::vector<WorkGroup>& groups);

@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // A daemon that goes away is replaced by another one within this time, by a client or by whatever keeps it running.
 constexpr std::chrono::seconds kRecoverLimit{5};
-constexpr std::chrono::seconds kAnswerLimit{60};  // to tell a timing
+constexpr std::chrono::seconds kTimingAnswerLimit{60};  // to tell a timing
 constexpr int kMaxLosses = 20;
 constexpr int kMaxPauseMs = 500;
 constexpr std::size_t kMaxArtifactBytes = std::size_t{1} << 30;
@@ -71,7 +71,7 @@ struct DaemonChannel::State {
 
   State(std::string path, bool starts) : socket(std::move(path)), auto_start(starts) {}
 
-  // Of an earlier call, or a new one to a daemon that is started if need be. NOT_FOUND: no daemon runs and none was
+  // An earlier call's, or a new one to a daemon that is started if need be. NOT_FOUND: no daemon runs and none was
   // started, for the reason given.
   absl::StatusOr<std::unique_ptr<RpcConnection>> connection(bool may_start, Clock::time_point deadline) {
     {
@@ -361,7 +361,8 @@ absl::StatusOr<v1::TuneResult> DaemonChannel::tune(v1::TuneRequest request, Dead
   // Over another connection: this one carries the stream. A run that waits for it no more has ended.
   const auto answer = [&](const v1::TimingTask& task) {
     const absl::Status told =
-        state.unary(rpc::kAnswerTiming, time(task), Clock::now() + kAnswerLimit, /*starts_daemon=*/false).status();
+        state.unary(rpc::kAnswerTiming, time(task), Clock::now() + kTimingAnswerLimit, /*starts_daemon=*/false)
+            .status();
     return absl::IsNotFound(told) ? absl::OkStatus() : told;
   };
   return state.events<v1::TuneResult>(rpc::kTune, request, deadline, progress, nullptr, answer);

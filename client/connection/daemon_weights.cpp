@@ -29,7 +29,7 @@ using Response = v1::WeightsResponse;
 constexpr std::chrono::milliseconds kAnswerLimit{2'000};
 constexpr std::chrono::milliseconds kMakeLimit{30'000};
 constexpr std::chrono::milliseconds kCompareLimit{30'000};  // a gigabyte takes half a second
-constexpr off_t kMaxArtifactBytes = off_t{1} << 30;
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
 // Most answers take less than to sleep and be woken.
 constexpr std::chrono::microseconds kSpin{100};
 constexpr int kRangesAtOnce = 256;  // of which a packet holds more
@@ -57,7 +57,7 @@ struct Wanted {
 // Nothing is believed of the file: its digest is checked by who loads it.
 absl::StatusOr<std::string> read_open_file(int fd) {
   struct stat info{};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxArtifactBytes)
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kMaxFileBytes)
     return absl::DataLossError("what was given is no artifact's file");
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   for (std::size_t done = 0; done < bytes.size();) {

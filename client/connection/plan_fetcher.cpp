@@ -92,7 +92,7 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   return absl::OkStatus();
 }
 
-// Of a call that took too long: a daemon that still answers was at work on the plan, and keeps what it has of it.
+// When a call took too long, a daemon that still answers was at work on the plan, and keeps what it has of it.
 absl::Status explained(const absl::Status& status, DaemonChannel& channel, const PrepareConfig& config,
                        DaemonChannel::Deadline deadline) {
   constexpr std::chrono::seconds kLook{1};

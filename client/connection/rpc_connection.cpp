@@ -52,7 +52,7 @@ struct RpcConnection::State {
   std::string unsent_frames;  // from nghttp2 and not yet in the socket
   std::array<char, kReadBytes> read_buffer;
 
-  // Of the call.
+  // What belongs to the call.
   std::int32_t stream = -1;
   Deadline deadline = kNoDeadline;
   std::string outgoing;  // framed messages that nghttp2 has not taken

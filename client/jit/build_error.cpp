@@ -50,7 +50,7 @@ absl::Cord hold(std::exception_ptr error) {
   });
 }
 
-// Of the exception that is being handled.
+// The type of the exception that is being handled.
 std::string current_type() {
   const std::type_info* type = abi::__cxa_current_exception_type();
   if (type == nullptr) return "unknown type";

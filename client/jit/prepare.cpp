@@ -43,7 +43,7 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   if (const char* device = std::getenv("HEARTH_DEVICE"); device && *device) {
     const auto names = device_names(device);
     if (!names.ok()) return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", names.status().message()));
-    // Of several, prepare() takes one that is there. No driver is opened here: a child of this process may want it.
+    // prepare() takes one of several that is there. No driver is opened here: a child of this process may want it.
     if (names->size() == 1 && !runtime::is_device_name(device)) {
       return absl::InvalidArgumentError(str_cat("HEARTH_DEVICE: ", runtime::find_device(device).status().message()));
     }

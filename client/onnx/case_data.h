@@ -20,7 +20,7 @@ struct CaseValue {
   bool is_absent = false;  // an optional without a value
   std::vector<client::Array> tensors = {};
   std::string text = {};  // an input of strings, as the TensorProto's bytes: only ever known while importing
-  // Of tensor `index`, as ImportedModel names it.
+  // The name of tensor `index`, as ImportedModel has it.
   std::string tensor_name(std::size_t index) const;
 };
 

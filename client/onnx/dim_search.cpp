@@ -46,7 +46,7 @@ std::set<std::string> batches_of(const ModelSummary& summary) {
   return first;
 }
 
-// Of the elements of a constant that a node gives or an initializer holds; null for anything else.
+// The elements of constants that nodes give or initializers hold; null for anything else.
 class Constants {
  public:
   explicit Constants(const ModelFilePtr& model) : model_(model) {

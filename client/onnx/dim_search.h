@@ -29,12 +29,12 @@ struct DimSearch {
   std::vector<std::string> open;            // those that were not given, in the model's order
   // Lengths that the model's operators want to be equal to what others make, "past + seq": none of `open`; those given.
   std::map<std::string, std::string> expressions;
-  // Of `open`: those whose length may be left to the replay, each alone.
+  // Names among `open` whose length may be left to the replay, each alone.
   std::vector<std::string> ranged;
   std::map<std::string, DimRange> ranges;          // of `ranged`: the bounds that were tried
   std::map<std::string, TriedLengths> tried;       // of the others of `open`
   std::map<std::string, client::Array> constants;  // that had to be constants; those given as given
-  // Of scalars: what the model compares them with; of booleans, true.
+  // What the model compares a scalar with; for booleans, true.
   std::map<std::string, std::vector<client::Array>> compared;
 };
 

@@ -58,7 +58,7 @@ class ExternalData {
 
 bool is_external(const ::hearth_onnx::TensorProto& tensor);
 ExternalPlace external_place(const ::hearth_onnx::TensorProto& tensor);
-// Of every external tensor of the model (initializers and attributes, of nested graphs and functions too), in the
+// Where every external tensor of the model lies (initializers and attributes, nested graphs and functions too), in the
 // model's order. JitError when one of them makes no sense, or two overlap.
 std::vector<ExternalPlace> external_places(const ::hearth_onnx::ModelProto& model);
 

@@ -124,7 +124,7 @@ Values GraphImporter::run(const ::hearth_onnx::GraphProto& graph) {
   }
   const NodeOrder& order = orders_.at(&graph);
   const std::set<std::string>& reads = order.reads;
-  // Of the model's own graph: a default for the input of that name, where no other value is bound to it.
+  // In the model's own graph: a default for the input of that name, where no other value is bound to it.
   const bool is_default = &graph == &model_->proto().graph();
   for (const ::hearth_onnx::TensorProto& initializer : graph.initializer()) {
     if (is_default && frames_.back().scopes.back().count(initializer.name()) != 0) continue;

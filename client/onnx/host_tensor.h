@@ -38,7 +38,7 @@ class HostTensor {
   // Borrows `data`, which `owner` keeps alive; it holds exactly count(shape) elements.
   HostTensor(DType dtype, Ints shape, std::shared_ptr<const void> owner, const void* data);
   HostTensor(DType dtype, Ints shape, std::string bytes);
-  // Likewise, of a mapped file.
+  // The same for elements of a mapped file.
   static HostTensor mapped(DType dtype, Ints shape, std::shared_ptr<const void> file, const void* data);
   static HostTensor of_i64(Ints shape, const Ints& values);
   static HostTensor of_bool(bool value);

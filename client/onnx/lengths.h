@@ -27,7 +27,7 @@ struct Lengths {
 
 // Integers of at most kMaxLengths elements; nothing for anything else.
 std::optional<Lengths> lengths_of(const HostTensor& x);
-// Of constants only.
+// The elements, where all are constants.
 HostTensor host_of(const Lengths& x);
 // One scalar computed at replay for every element.
 client::Tensor tensor_of(const Lengths& x);

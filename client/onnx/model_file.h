@@ -59,7 +59,7 @@ absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::stri
 // Borrows the bytes where it can: of the model or of a mapped file, which the result keeps alive. `model` may be null
 // for a tensor of its own, whose proto must outlive the result.
 HostTensor to_host_tensor(const ::hearth_onnx::TensorProto& proto, const ModelFilePtr& model);
-// Of a tensor of strings.
+// The strings of a tensor of strings.
 Text to_text(const ::hearth_onnx::TensorProto& proto);
 // Whether a dimension has no length of its own: a name, nothing, or -1, which some exporters write.
 bool is_symbolic(const ::hearth_onnx::TensorShapeProto_Dimension& dim);

@@ -53,7 +53,7 @@ class NarrowWeights {
   bool applies_to(const Value& x) const;
   // `channel_axis` of x has one element for each channel of the result.
   StoredWeight store(const Value& x, std::int64_t channel_axis, const MakeName& make_name);
-  // Likewise, for operators that cannot scale their result: what would be int8 is bf16.
+  // The same for operators that cannot scale their result: what would be int8 is bf16.
   StoredWeight store_unscaled(const Value& x, const MakeName& make_name);
   WeightsReport take_report() { return std::move(report_); }
 

@@ -18,7 +18,7 @@ namespace {
 
 using Attribute = ::hearth_onnx::AttributeProto;
 
-// Of what no input's elements decide, and yet is not known.
+// The error for a value that no input's elements decide, and yet is not known.
 [[noreturn]] void reject_undecided(const std::string& place, const client::Tensor& tensor) {
   if (is_constant(tensor)) {
     reject_unsupported(str_cat(place, " is a constant that takes more than ", kMaxConstantWork,

@@ -78,7 +78,7 @@ class NodeContext {
   // An input that must be known while importing, e.g. axes; `what` names it in the error.
   const HostTensor& known(std::size_t index, std::string_view what) const;
   Ints known_integers(std::size_t index, std::string_view what) const { return known(index, what).integers(); }
-  // Likewise, elements may be symbolic.
+  // The same, but elements may be symbolic.
   Lengths known_lengths(std::size_t index, std::string_view what) const;
 
   std::size_t num_outputs() const;

@@ -3,7 +3,7 @@
 namespace hearth::onnx {
 namespace {
 
-// Of each operator in the order of its versions. Those that only took more element types, or attributes that change
+// Each operator in the order of its versions. Versions that only took more element types, or attributes that change
 // nothing unless they are given (which is refused where they are not known), need no row.
 constexpr OperatorVersion kVersions[] = {
     {"DFT", 20, "the axis is an input"},

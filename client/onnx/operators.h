@@ -59,11 +59,11 @@ std::span<const OperatorEntry> signal_operators();         // ops_signal.cpp
 std::span<const OperatorEntry> control_operators();        // ops_control.cpp
 std::span<const OperatorEntry> sequence_operators();       // ops_sequence.cpp
 std::span<const OperatorEntry> attention_operators();      // ops_attention.cpp
-// Of the domain com.microsoft:
+// The domain com.microsoft:
 std::span<const OperatorEntry> microsoft_operators();               // ops_microsoft.cpp
 std::span<const OperatorEntry> microsoft_attention_operators();     // ops_microsoft_attention.cpp
 std::span<const OperatorEntry> microsoft_quantization_operators();  // ops_microsoft_quantization.cpp
-// Of the domain ai.onnx.preview.training:
+// The domain ai.onnx.preview.training:
 std::span<const OperatorEntry> training_operators();  // ops_training.cpp
 // [B, S, heads * size] -> [B, heads, S, size], and back.
 client::Tensor split_heads(const client::Tensor& x, std::int64_t heads);

@@ -290,7 +290,7 @@ Values where(NodeContext& node) {
 
 constexpr int kBoundsInput = 11;  // first opset; attributes before
 
-// Of lengths that are known up to variables, between bounds that are, too; else empty.
+// Clip of lengths that are known up to variables, between bounds that are, too; else empty.
 Value clipped_lengths(const NodeContext& node) {
   if (!node.input(0).is_lengths()) return Value();
   std::optional<Lengths> result = node.input(0).lengths();

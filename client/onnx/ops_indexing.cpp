@@ -22,7 +22,7 @@ using client::Tensor;
 
 Shape dims(const Ints& shape) { return {shape.begin(), shape.end()}; }
 
-// Of a table that may be stored narrow, with a scale for each of its rows.
+// Picks rows of a table that may be stored narrow, with a scale for each of its rows.
 Tensor picked(const NodeContext& node, const Tensor& indices, std::int64_t axis) {
   const StoredWeight table = node.weight(0, axis);
   const Tensor rows = client::gather(table.tensor, indices, axis);

@@ -204,7 +204,7 @@ Values group_query_attention(NodeContext& node) {
   }
   if (has_past) {
     const client::Dim length = present_length(node, past, fresh);
-    // Of one item that follows its past at once, which is all that the operator has without room to spare.
+    // One item that follows its past at once, which is all that the operator has without room to spare.
     const bool follows = batch == client::Dim(1) && length == past + fresh;
     if (!fresh.is_const() && !follows)
       reject_unsupported(str_cat("a past and ", fresh.to_string(), " new positions of ", batch.to_string(),

@@ -24,7 +24,7 @@ constexpr int kAxesInput = 18;
 
 using Record = Tensor (*)(const Tensor&, const Axes&, bool);
 
-// Of no elements: what any element would replace.
+// The greatest of no elements: what any element would replace.
 Tensor least_of(const client::Shape& shape, DType dtype) {
   if (is_float(dtype)) return client::full(shape, -std::numeric_limits<double>::infinity(), dtype);
   const int bits = static_cast<int>(8 * dtype_bytes(dtype));

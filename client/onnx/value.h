@@ -62,7 +62,7 @@ class Value {
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
-  // Of a permuted tensor: what it was, null for any other value, and its axis at each place.
+  // What a permuted tensor was, null for any other value, and its axis at each place.
   const Value* permuted_from() const { return state_ ? state_->base.get() : nullptr; }
   const Ints& order() const { return state_->order; }
 

@@ -9,7 +9,7 @@ namespace hearth::onnx {
 
 // A known vector.
 Value integers(const Ints& values);
-// Of an axis, which may be negative; JitError (Unimplemented) where it is symbolic.
+// The length of an axis, which may be negative; JitError (Unimplemented) where it is symbolic.
 std::int64_t constant_length(const Value& x, std::int64_t axis);
 // Values of one shape, along a new axis.
 Value stacked(const NodeContext& node, const Values& parts, std::int64_t axis);

@@ -133,7 +133,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   const double never = -std::numeric_limits<double>::infinity();
   if (!visible.empty()) scores = where(visible, scores, never);
   Tensor weights = softmax(scores, -1);
-  // Of nothing but minus infinity the softmax is NaN; such a query sees nothing.
+  // The softmax of nothing but minus infinity is NaN; such a query sees nothing.
   if (!visible.empty()) weights = where(visible, weights, 0.0);
   if (has_added_mask) weights = where(equal(reduce_max(scores, {-1}, true), never), 0.0, weights);
   const Tensor composed = cast_to(matmul(weights, cast_to(v, full)), q.dtype());

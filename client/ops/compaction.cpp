@@ -17,7 +17,7 @@ std::int64_t const_elements(const Tensor& x) {
   return size;
 }
 
-// Of flags [n]: the positions (i64 [n]) of the true ones, in order.
+// The positions (i64 [n]) of the true ones among flags [n], in order.
 Compacted true_positions(const Tensor& flags) {
   const std::int64_t n = flags.dim(0).value();
   const Tensor ones = cast_to(flags, DType::kI32);

@@ -154,7 +154,7 @@ Tensor floor_div(const Operand& a, const Operand& b) {
   OpScope scope("floor_div", a.loc);
   auto [x, y] = match(a, b);
   if (is_float(x.dtype())) {
-    // Of the exact remainder: x / y may round up to the next integer. A quotient of no remainder is IEEE's.
+    // By the exact remainder: x / y may round up to the next integer. A quotient of no remainder is IEEE's.
     const Tensor wide_x = to_wide(x), wide_y = to_wide(y), rest = floored_remainder(wide_x, wide_y);
     const Tensor quotient = round((wide_x - rest) / wide_y);
     return cast_to(where(is_nan(rest), floor(wide_x / wide_y), quotient), x.dtype());

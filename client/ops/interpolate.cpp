@@ -126,7 +126,7 @@ Tensor interpolate(const Tensor& x, const std::vector<Tensor>& at_given, const S
     aligned.resize(static_cast<std::size_t>(rank), Dim(1));
     taps[static_cast<std::size_t>(rank - spatial + i)] = count;
     at = reshape_to(nearest ? round(at) : at, aligned);
-    // Of a cubic kernel each neighbour is moved to the border, not the place whose distances weigh them (as PyTorch).
+    // A cubic kernel has each neighbour moved to the border, not the place whose distances weigh them (as PyTorch).
     const bool is_cubic = config.mode == SampleMode::kCubic;
     if (config.padding == SamplePadding::kBorder && !is_cubic) at = clip(at, 0.0, length - 1);
     if (config.padding == SamplePadding::kReflection) at = mirrored(at, low, high);

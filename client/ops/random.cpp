@@ -68,7 +68,7 @@ Tensor joined(const Words& halves, std::int64_t count, const Shape& shape) {
   return reshape_to(count % 2 == 0 ? all : slice(all, {{.axis = 0, .end = count}}), shape);
 }
 
-// Of as many digits as the dtype's mantissa has.
+// Numbers of as many digits as the dtype's mantissa has.
 Tensor unit_interval(const Tensor& bits, DType dtype) {
   int digits = 24;
   if (dtype == DType::kF64) digits = 32;

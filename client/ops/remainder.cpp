@@ -54,7 +54,7 @@ Tensor product_mod(const Tensor& a, const Tensor& b, const Tensor& m) {
   return rest;
 }
 
-// Likewise for divisor < 2^53 and shift <= 2045: by squaring 2.
+// The same for divisor < 2^53 and shift <= 2045: by squaring 2.
 Tensor shifted_mod_f64(const Tensor& value, const Tensor& shift, const Tensor& divisor) {
   constexpr int kShiftBits = 11;
   Tensor rest = value, power = trunc_mod(filled(value.shape(), std::int64_t{2}, DType::kI64), divisor);

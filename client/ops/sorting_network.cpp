@@ -233,7 +233,7 @@ Keys first_packed(const Tensor& keys, std::int64_t count) {
   return network({cat({candidates, slice(keys, {{.axis = 1, .begin = groups.whole()}})}, 1), {}}, count);
 }
 
-// Of the rows of x [R, n], likewise.
+// The first keys of the rows of x [R, n].
 Keys first_keys(const Tensor& x, std::int64_t count, bool descending) {
   const Dim rows = x.dim(0);
   const std::int64_t n = x.dim(1).value();

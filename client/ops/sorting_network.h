@@ -8,7 +8,7 @@
 
 namespace hearth::client {
 
-// Of the rows of x [.., n], n < 2^31: the positions (i64 [.., count]) of the first `count` elements in ascending or
+// For the rows of x [.., n], n < 2^31: the positions (i64 [.., count]) of the first `count` elements in ascending or
 // descending order. Time a row: n log^2 count steps, about n where count is small.
 Tensor network_order(const Tensor& x, std::int64_t count, bool descending);
 

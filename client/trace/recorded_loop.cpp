@@ -9,7 +9,7 @@
 namespace hearth::client {
 namespace {
 
-// Of a node: what it depends on at most.
+// What a node depends on at most.
 enum class Reach { kConstants, kParameters, kAround, kStep };
 
 Reach reach_of(const Node& node, const std::unordered_map<const Node*, Reach>& known) {

@@ -1,5 +1,6 @@
 // Precompiled for every test program (cmake/hearth.cmake).
 #pragma once
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "library.h"

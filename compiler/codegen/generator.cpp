@@ -48,7 +48,7 @@ class SpirvGenerator final : public Generator {
   }
 };
 
-// Of a device that records launches and runs nothing: the linear kernel itself is all the code there is.
+// For a device that records launches and runs nothing: the linear kernel itself is all the code there is.
 class NullGenerator final : public Generator {
  public:
   absl::StatusOr<v1::Artifact> compile(const LinearKernel&, const Target&, const v1::CompileOptions&) const override {

@@ -30,7 +30,7 @@ class Generator {
                                                     const v1::CompileOptions& options) const = 0;
 };
 
-// Of the target's kind: LLVM's where none has been registered for it.
+// The generator of the target's kind: LLVM's where none has been registered for it.
 const Generator& generator_for(const target::Target& target);
 
 // For targets of this device (target/target_kind.h). Borrowed, until the process ends.

@@ -55,7 +55,7 @@ constexpr Scalar wmma_result(Scalar a, Scalar b) {
   return is_byte(a) && is_byte(b) ? Scalar::I32 : Scalar::Void;
 }
 
-// Likewise, of a GPU's matrix unit.
+// The dtype in which a GPU's matrix unit sums products of two dtypes; Void: it takes no such operands.
 constexpr Scalar matrix_result(Scalar a, Scalar b) {
   const bool are_bytes = (a == Scalar::I8 || a == Scalar::U8) && (b == Scalar::I8 || b == Scalar::U8);
   if (are_bytes) return Scalar::I32;

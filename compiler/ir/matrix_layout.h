@@ -37,7 +37,7 @@ struct Fragment {
   std::array<MatrixStep, 6> of_invocation = {};  // by bit of its number in the subgroup, the lowest first
   std::array<MatrixStep, 6> of_element = {};     // by bit of the element's
 
-  // Of the matrix, for an invocation's element.
+  // Where an invocation's element lies in the matrix.
   MatrixStep at(std::uint32_t invocation, std::uint32_t element) const;
 };
 
@@ -52,7 +52,7 @@ struct MatrixShape {
   }
 };
 
-// Of a layout of one size.
+// The shape of a layout of one size.
 const MatrixShape& shape_of(MatrixLayout layout);
 // Neighbours in a subgroup have neighbours of a row. All are powers of two, at most 64, and an invocation has at least
 // one and at most 64 elements of each matrix.
@@ -61,7 +61,7 @@ bool is_cooperative_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::i
 // Elements of f32 from one row to the next of a cooperative matrix of sums that passes through shared memory: rows begin
 // at multiples of 16 bytes, in different banks.
 constexpr std::int64_t padded_row(std::int64_t columns) { return columns + 4; }
-// Those of one size.
+// The layouts of one size.
 inline constexpr MatrixLayout kMatrixLayouts[] = {MatrixLayout::MmaSync16, MatrixLayout::Mfma16,
                                                   MatrixLayout::WmmaGfx11, MatrixLayout::WmmaGfx12,
                                                   MatrixLayout::MmaSync8,  MatrixLayout::Mfma8};

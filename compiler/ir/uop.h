@@ -186,10 +186,10 @@ struct WmmaInfo {
   std::uint16_t subgroup = 0;  // of a cooperative one; 0: the layout says it
   bool operator==(const WmmaInfo&) const = default;
 };
-// Of any layout but Whole.
+// The shape of any layout but Whole.
 MatrixShape shape_of(const WmmaInfo& info);
 
-// Of a load or a store of one matrix of a subgroup: element (row, column) lies at index + row * row_stride + column *
+// A load or a store of one matrix of a subgroup: element (row, column) lies at index + row * row_stride + column *
 // column_stride, one of which is 1. The index is the same for all of the subgroup; the value is an invocation's fragment.
 struct MatrixAccess {
   WmmaInfo unit;  // for which the matrix is an operand
@@ -274,7 +274,7 @@ inline bool is_opaque(UOpRef x) { return x->is(Op::Blob) || x->is(Op::Loop) || x
 std::size_t num_operands(UOpRef opaque);
 
 inline bool is_loop(UOpRef x) { return x->is(Op::Range) && is_loop(x->as<RangeInfo>().kind); }
-// Of a range: its length may be 0.
+// Whether the range's length may be 0.
 inline bool may_be_empty(UOpRef range) { return range->source(0)->bounds.min < 1; }
 // Whether the loop may run more than once.
 inline bool has_rounds(UOpRef range) { return range->source(0)->bounds.max > 1; }

@@ -41,7 +41,7 @@ class PassLog {
   absl::StatusOr<ir::UOpRef> run(std::string_view name, Level level, F pass) {
     auto begin = std::chrono::steady_clock::now();
     absl::StatusOr<ir::UOpRef> result = pass();
-    // Of a summed log once a level: the next level's check sees what a pass between did wrong.
+    // A summed log is checked once a level: the next level's check sees what a pass between did wrong.
     if (result.ok() && (step_.empty() || dump_ || level != level_)) {
       if (absl::Status legal = check(level, name, *result); !legal.ok()) result = legal;
     }

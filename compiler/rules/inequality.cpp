@@ -25,7 +25,7 @@ Polynomial negated(const Polynomial& p) {
   return result;
 }
 
-// Of a loop that runs: max(x, 0) is x then.
+// The length of a loop that runs: max(x, 0) is x then.
 UOpRef length_of_running(UOpRef range) {
   UOpRef length = range->source(0);
   while (length->is(Op::Max)) {

@@ -10,9 +10,9 @@ namespace hearth::rules {
 
 Polynomial polynomial(ir::UOpRef node);
 
-// Of a node whose bounds are one number.
+// The value of a node whose bounds are one number.
 std::optional<std::int64_t> single_value(ir::UOpRef node);
-// Of a quotient by a constant; else 0.
+// The divisor of a quotient by a constant; else 0.
 std::int64_t divisor_of(ir::UOpRef atom);
 // x div n as `simplify` writes it: (y div m) div n is y div (m * n).
 ir::UOpRef quotient_of(ir::Graph& g, ir::UOpRef x, std::int64_t n);

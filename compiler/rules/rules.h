@@ -32,7 +32,7 @@ Family movement_rules();         // tensor level
 Family tensor_identity_rules();  // those identities that keep every shape
 Family fast_math_rules();        // break NaN, -0 or rounding: off by default
 
-// Those that need no conditions around them, in the order in which they are tried.
+// The families that need no conditions around them, in the order in which they are tried.
 std::vector<Family> expression_families();
 
 // Everything for scalar and index expressions (kernels after rangeify). Not for tensor-level graphs: x * 0 -> 0 loses

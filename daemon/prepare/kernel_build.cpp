@@ -10,7 +10,7 @@ namespace {
 
 using Flight = std::shared_ptr<KernelFlights::Flight>;
 
-// Of the PTX that was compiled, the cubin; then store().
+// Makes a cubin of the PTX that was compiled; then store().
 void assemble(const BuildServices& services, const v1::Target& target, const std::string& symbol,
               const ClientId& client, const std::shared_ptr<v1::WorkerReply>& reply, const Flight& flight,
               std::function<void()> store) {

@@ -90,7 +90,7 @@ struct PlanInputs {
   // what the operator had built for everybody.
   std::vector<cache::KeyMaterial> materials;
 
-  // Of builds that are one: all tuning records count, since it is not known yet which ones lowering will read.
+  // The key of builds that are one: all tuning records count, since it is not known yet which ones lowering will read.
   cache::KeyMaterial flight() const { return cache::with_tuning(materials.front(), tuning->digest); }
 };
 PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
@@ -108,7 +108,7 @@ std::optional<FoundPlan> find_plan_of_any_tuning(const BuildServices& services, 
 // The stored plan most like one that is missing, of those that the user may know of.
 std::optional<cache::MissExplanation> explain_miss(const BuildServices& services, const PlanInputs& inputs);
 
-// Of a generated kernel.
+// The key of a generated kernel.
 cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
                               const v1::CompileOptions& options, uid_t user);
 

@@ -20,7 +20,7 @@ class PtxAssembler {
   PtxAssembler(std::string program, WorkerPool* pool) : program_(std::move(program)), pool_(pool) {}
 
   bool makes(const v1::Target& target) const;
-  // Of its file, hexadecimal, as it is now; empty where it cannot be read, which assembling then says.
+  // The digest of its file, hexadecimal, as it is now; empty where it cannot be read, which assembling then says.
   std::string identity() const;
 
   struct Kernel {

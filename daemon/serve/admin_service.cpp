@@ -83,7 +83,7 @@ absl::Status AdminServiceImpl::check_insight(const Call& call, bool is_stats) co
       "what the cache of all users holds is for the daemon's operator (root, or the daemon's user) to see");
 }
 
-// Of what stats() says that which tells nothing of other users.
+// The part of stats() that tells nothing of other users.
 v1::StatsResponse AdminServiceImpl::stats_for_all() const {
   const v1::StatsResponse all = stats();
   v1::StatsResponse shown;

@@ -23,7 +23,7 @@ using CompilerServiceOfBytes =
             v1::CompilerService::WithRawCallbackMethod_Tune<v1::CompilerService::WithRawCallbackMethod_AnswerTiming<
                 v1::CompilerService::WithRawCallbackMethod_CompileBlob<v1::CompilerService::Service>>>>>>>;
 
-// Of all servers, so that a drain ends them.
+// The sessions of all servers, so that a drain ends them.
 struct OpenSessions {
   std::mutex mutex;
   std::set<SessionCall*> calls;

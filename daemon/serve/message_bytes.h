@@ -12,11 +12,11 @@
 
 namespace hearth::daemon {
 
-// Of requests that hold no graph and no source.
+// For requests that hold no graph and no source.
 inline constexpr std::size_t kSmallRequestBytes = 64u << 10;
 
 grpc::ByteBuffer to_byte_buffer(const google::protobuf::Message& message);
-// Of one message; `bytes` are given up.
+// Parses one message; `bytes` are given up.
 absl::Status from_byte_buffer(grpc::ByteBuffer& bytes, google::protobuf::Message& message);
 // The same of a small request: refused unread beyond `limit`.
 absl::Status read_small_request(grpc::ByteBuffer& bytes, google::protobuf::Message& message,

@@ -77,7 +77,7 @@ bool parse_host(std::string host, std::uint16_t port, sockaddr_storage* storage,
   return true;
 }
 
-// Of this machine alone, unless somebody has said otherwise: what it says names users.
+// Reached from this machine alone, unless somebody has said otherwise: what it says names users.
 absl::StatusOr<UniqueFd> listen_on_port(const std::string& address, bool is_public) {
   const std::size_t colon = address.rfind(':');
   std::uint32_t port = 0;

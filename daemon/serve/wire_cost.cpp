@@ -58,7 +58,7 @@ class Kinds {
     std::lock_guard lock(mutex_);
     return *add(message);
   }
-  // Of a field's place.
+  // How many fields have a place.
   std::size_t num_fields() {
     std::lock_guard lock(mutex_);
     return all_.size();
@@ -110,7 +110,7 @@ class Scan {
  public:
   explicit Scan(std::size_t num_fields) : per_field_(num_fields) {}
 
-  // Of all bytes up to `end`; false where they are no such message.
+  // Counts all bytes up to `end`; false where they are no such message.
   bool message(const Kind& kind, const char* at, const char* end, int depth) {
     if (depth > WireCost::kDeepest) return false;
     while (at < end) {

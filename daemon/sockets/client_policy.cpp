@@ -38,7 +38,7 @@ std::optional<gid_t> group_of(const std::string& name) {
   return entry.gr_gid;
 }
 
-// Of a peer: its own and its supplementary ones.
+// Whether the peer's own group or a supplementary one is `group`.
 bool is_in_group(int fd, gid_t group) {
   ucred credentials{};
   socklen_t size = sizeof credentials;

@@ -69,9 +69,9 @@ class UnixSocket {
 // True when somebody accepts connections at `path`.
 bool is_served(const std::string& path);
 
-// Of a connected unix socket; the uid is -1 when the kernel does not tell.
+// The peer of a connected unix socket; the uid is -1 when the kernel does not tell.
 Peer peer_of(int fd);
-// Of this user or root.
+// Whether the peer is this user or root.
 bool is_trusted(const Peer& peer);
 // Tells a peer that is refused why, in a line that clients of Hearth know ("hearth: …"), and the log, a line a user and
 // minute. The caller closes `fd`.

@@ -31,7 +31,7 @@ class PlanReads {
   std::optional<std::string> find(const cache::KeyMaterial& plan, const TuningSnapshot& tuning);
   // The same without reading a file; nothing does not mean that there is none.
   std::optional<std::string> find_recent(const cache::KeyMaterial& plan, const TuningSnapshot& tuning);
-  // Of all stored lowerings, newest first, whatever records there are now.
+  // What all stored lowerings read, newest first, whatever records there are now.
   std::vector<std::string> all(const cache::KeyMaterial& plan);
 
   // A lowering looked up records for `kernels` (ascending digests), and found those of `tuning`. `scope`:

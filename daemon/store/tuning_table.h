@@ -22,7 +22,7 @@
 namespace hearth::daemon {
 
 struct TuningSnapshot {
-  // Those with something better than the heuristic: kernels and opts only, by kernel.
+  // The records with something better than the heuristic: kernels and opts only, by kernel.
   google::protobuf::RepeatedPtrField<v1::TuningRecord> records;
   std::string digest;  // 32 bytes; empty when there are no records
 
@@ -32,7 +32,7 @@ struct TuningSnapshot {
 
 class TuningTable {
  public:
-  // Of one target, options and build; the newest are taken.
+  // The most of one target, options and build; the newest are taken.
   static constexpr std::size_t kMaxRecords = 4096;
 
   TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
@@ -42,7 +42,7 @@ class TuningTable {
   // What records of one target, options and build have in common; 32 bytes.
   std::string scope_of(const v1::Target& target, const v1::CompileOptions& options) const;
 
-  // Of the flat kernel with this digest; also one that says that nothing was found.
+  // The record of the flat kernel with this digest; also one that says that nothing was found.
   std::optional<v1::TuningRecord> find(const std::string& kernel, const v1::Target& target,
                                        const v1::CompileOptions& options);
 

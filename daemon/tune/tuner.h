@@ -34,7 +34,7 @@ class Tuner {
     ClientId client;
     std::function<void(absl::StatusOr<v1::TuneResult>)> done;
     std::function<void(const v1::TuneProgress&)> progress;  // may be null
-    // Of a request with caller_times: answer() is to get what comes of it. May be null.
+    // A request with caller_times is timed by this: answer() is to get what comes of it. May be null.
     std::function<void(const v1::TimingTask&)> time = {};
   };
   class Job {
@@ -52,7 +52,7 @@ class Tuner {
 
   // Null when the request was refused.
   std::shared_ptr<Job> tune(const v1::TuneRequest& request, Caller caller);
-  // Of the run whose turn it is. NOT_FOUND where it waits for none of this id.
+  // The answer of the run whose turn it is. NOT_FOUND where it waits for none of this id.
   absl::Status answer(const v1::TimingAnswer& answer);
   // Cancels all runs and accepts no more.
   void stop();

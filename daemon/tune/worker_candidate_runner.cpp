@@ -7,7 +7,7 @@
 namespace hearth::daemon {
 namespace {
 
-// Of the last answer and what is still to come; shared with the pool's callbacks.
+// The last answer and what is still to come; shared with the pool's callbacks.
 struct Gathering {
   std::mutex mutex;
   std::condition_variable changed;

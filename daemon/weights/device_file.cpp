@@ -9,7 +9,7 @@
 namespace hearth::daemon {
 namespace {
 
-// Of NVIDIA's devices, by Linux's list of device numbers (Documentation/admin-guide/devices.txt).
+// The major number of NVIDIA's devices in Linux's list (Documentation/admin-guide/devices.txt).
 constexpr unsigned kNvidiaMajor = 195;
 
 }  // namespace

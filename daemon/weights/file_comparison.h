@@ -13,7 +13,7 @@ namespace hearth::daemon {
 class FileComparison {
  public:
   enum Verdict { kUnknown, kEqual, kDifferent };
-  // Of reading and comparing: less than a millisecond.
+  // Reading and comparing a piece takes less than a millisecond.
   static constexpr std::uint64_t kPieceBytes = 1 << 20;
 
   FileComparison(UniqueFd first, UniqueFd second, std::uint64_t size_bytes)

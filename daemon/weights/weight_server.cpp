@@ -274,7 +274,7 @@ bool WeightServer::compare_on(Connection& connection) {
   }
 }
 
-// Of those that are compared the one after the last, in a circle.
+// The next connection after the last one that is being compared, in a circle.
 WeightServer::Connections::iterator WeightServer::next_comparison() {
   const auto is_compared = [](const auto& entry) { return entry.second.comparison.has_value(); };
   const auto after = connections_.upper_bound(compared_last_);
@@ -336,7 +336,7 @@ bool WeightServer::open_artifacts(Connection& connection, const v1::OpenArtifact
   return send_packet_of_files(connection.socket.get(), response.SerializeAsString(), numbers).ok();
 }
 
-// Those that wait may have become owners or makers.
+// Connections that wait may have become owners or makers.
 void WeightServer::pass_on() {
   for (auto at = connections_.begin(); at != connections_.end();) {
     const auto next = std::next(at);

@@ -26,7 +26,7 @@
 
 namespace hearth::daemon {
 
-// Of a part of a file: device, inode, size, times of change, offset and length.
+// The key of a part of a file: device, inode, size, times of change, offset and length.
 using FileRangeKey = std::array<std::uint64_t, 7>;
 
 struct WeightLimits {

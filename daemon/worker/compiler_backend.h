@@ -15,7 +15,7 @@
 
 namespace hearth::daemon {
 
-// Of the programs that a worker of the blob class starts.
+// The limits of the programs that a worker of the blob class starts.
 struct ProgramLimits {
   std::string folder;  // private; all they write is below it
   std::chrono::milliseconds wall_limit{900'000};

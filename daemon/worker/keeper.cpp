@@ -49,7 +49,7 @@ std::string why_no_namespace(int error) {
   return std::strerror(error);
 }
 
-// Those of `wanted` that can be had together: tried one after the other, in processes that end at once.
+// The flags of `wanted` that can be had together: tried one after the other, in processes that end at once.
 int obtainable(int wanted, std::map<int, std::string>* why) {
   int flags = 0;
   for (const int flag : {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNS, CLONE_NEWNET, CLONE_NEWIPC}) {

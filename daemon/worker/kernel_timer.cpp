@@ -78,7 +78,7 @@ class Loaded {
       if (!step.once) step.run();
     }
   }
-  // Of one run: the least mean of a chunk of calls.
+  // One run's time: the least mean of a chunk of calls.
   double time_ns(double estimate_ns) const {
     const int calls = static_cast<int>(std::clamp(kChunkNs / estimate_ns, 1.0, 10'000.0));
     double least = INFINITY;

@@ -82,7 +82,7 @@ void allow_open(Rules& rules) {
   }
 }
 
-// Of descriptors: copies, flags and seals. Not their owner, who would get a signal of choice.
+// What may be done with descriptors: copies, flags and seals. Not their owner, who would get a signal of choice.
 void allow_descriptors(Rules& rules) {
   rules.allow_values("fcntl", 1,
                      {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW,

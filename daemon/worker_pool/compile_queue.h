@@ -1,6 +1,6 @@
 // CompileQueue: bounded work for the worker pool, in three lanes, in which clients take turns.
 //
-// Of one client kernels go before lowerings, so started plans finish before new ones begin; only the lowering lane is
+// One client's kernels go before its lowerings, so started plans end before new ones begin; only the lowering lane is
 // bounded, since a plan was admitted there, and one client has at most half of it. Of a pool for blobs: questions about
 // the compiler go first, blobs are what is bounded. Between clients it goes round: one job of each, however many one of
 // them has waiting. The tuner's work goes last: whoever waits for a plan does not wait for it. A spare worker, which is

@@ -22,7 +22,7 @@ constexpr char kRootMark[] = "{root}";
 constexpr int kLinkDepth = 2;
 constexpr std::size_t kMaxLookedAt = 10'000;  // that are looked at for links
 
-// Of flags that name a file or folder to read, joined to it, with a "=" between, or before it.
+// Flags that name a file or folder to read, joined to it, with a "=" between, or before it.
 constexpr const char* kPathFlags[] = {"-I",
                                       "-isystem",
                                       "-iquote",

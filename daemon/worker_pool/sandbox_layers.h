@@ -23,7 +23,7 @@ inline constexpr char kFolder[] = "folder";  // the private folder's size
 inline constexpr char kCgroup[] = "cgroup";  // the only one that is not required
 }  // namespace layer
 
-// Those that a worker enters by itself; the daemon adds what it looks after from outside.
+// The layers that a worker enters by itself; the daemon adds what it looks after from outside.
 inline constexpr const char* kWorkerLayers[] = {layer::kSeccomp,        layer::kLandlock,     layer::kUserNamespace,
                                                 layer::kMountNamespace, layer::kPidNamespace, layer::kNetworkNamespace,
                                                 layer::kIpcNamespace,   layer::kLimits};

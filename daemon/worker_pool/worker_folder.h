@@ -32,7 +32,7 @@ class WorkerFolder {
   void attach(pid_t worker);
   // True when the worker's files are in memory of a limited size: the kernel refuses more.
   bool is_in_memory() const { return mounted_ >= 0; }
-  // Of all files that have a name; the largest number when they are too many, or hidden from being counted.
+  // The bytes of all files that have a name; the largest number when they are too many, or hidden from being counted.
   std::uint64_t used_bytes() const;
 
  private:

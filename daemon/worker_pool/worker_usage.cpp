@@ -142,7 +142,7 @@ namespace {
 
 using FileId = std::pair<dev_t, ino_t>;
 
-// Of a line of proc(5)'s maps: what is mapped of a file that has no name any more, memory files among them; nothing of
+// A line of proc(5)'s maps: what is mapped of a file that has no name any more, memory files among them; nothing for
 // other lines. "7f0-7f8 rw-s 00001000 00:01 42 /memfd:x (deleted)"
 std::optional<std::pair<FileId, std::uint64_t>> mapped_nameless(absl::string_view line) {
   if (!absl::EndsWith(line, "(deleted)")) return std::nullopt;
@@ -203,7 +203,7 @@ void kill_processes(const std::vector<ProcessId>& processes) {
     std::size_t count = 0;
     for (const ProcessId& process : processes) {
       if (!is_running(process)) continue;
-      // Those first: without their parent they could not be found.
+      // Descendants go first: without their parent they could not be found.
       for (const pid_t descendant : descendants_of(process.pid)) {
         if (const std::optional<ProcessId> child = identify(descendant)) count += kill_if_same(*child);
       }

@@ -55,7 +55,7 @@ bool is_at_least(const Dim& a, const Dim& b);
 class Dim {
  public:
   Dim() : Dim(0) {}
-  // Of any integer: shapes are written as {1, samples.size(), n}. JitError for one beyond 2^63 - 1.
+  // From any integer: shapes are written as {1, samples.size(), n}. JitError for one beyond 2^63 - 1.
   template <std::integral Integer>
     requires(!std::same_as<Integer, bool>)
   Dim(Integer value) : value_(in_range(value)) {}  // NOLINT

@@ -84,7 +84,7 @@ absl::StatusOr<ArrayView> view_of_dlpack(const DLManagedTensorVersioned* tensor)
 // Takes the tensor over when it is accepted. InvalidArgument for a major version that is not 1.
 absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensor* tensor);
 absl::StatusOr<ImportedArray> from_dlpack(DLManagedTensorVersioned* tensor);
-// Of an array that the result owns, or of memory that `owner` keeps alive. Unimplemented for float8, which version 0.x
+// From an array that the result owns, or memory that `owner` keeps alive. Unimplemented for float8, which version 0.x
 // has no name for.
 absl::StatusOr<DLManagedTensor*> to_dlpack(Array array);
 absl::StatusOr<DLManagedTensor*> to_dlpack(const ArrayView& view, std::shared_ptr<const void> owner);

@@ -32,7 +32,7 @@ struct EvaluateStats {
   std::size_t plans = 0;  // kept; at most kMaxEvaluatedPlans
 };
 inline constexpr std::size_t kMaxEvaluatedPlans = 64;  // the least recently used one goes
-// Of this process.
+// What this process has done so far.
 EvaluateStats evaluate_stats();
 
 }  // namespace hearth::client

@@ -101,7 +101,7 @@ class Instance {
                           std::shared_ptr<const void> owner = nullptr);
   // Writes the output to the caller's memory from now on, which overlaps no input.
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
-  // Likewise memory of the plan's device, as other libraries of this process have it (a CUDA or HIP address, in the
+  // Binds memory of the plan's device, as other libraries of this process have it (a CUDA or HIP address, in the
   // device's primary context): kernels read and write it where it is, nothing is copied. On the CPU they are bind_input
   // and bind_output. INVALID_ARGUMENT for an address that is none of the device's, or too small a part of one;
   // UNIMPLEMENTED where a device's memory has no addresses that others know (Vulkan). input() and output() of what is

@@ -75,7 +75,7 @@ BuildResult call_build(BuildResult (*build)(const Model&, const Args&...), const
 #define HEARTH_JIT_AGAIN() HEARTH_JIT_STEP
 
 #define HEARTH_JIT_UNWRAP(...) __VA_ARGS__
-// Of an input's name.
+// Each makes one line of an input's name.
 #define HEARTH_JIT_TEXT(name) #name,
 #define HEARTH_JIT_INDEX(name) kInput_##name,
 #define HEARTH_JIT_SPEC(name) ::hearth::client::InputSpec name,
@@ -83,7 +83,7 @@ BuildResult call_build(BuildResult (*build)(const Model&, const Args&...), const
 #define HEARTH_JIT_TENSOR(name) , [[maybe_unused]] const ::hearth::client::Tensor& name
 #define HEARTH_JIT_ACCESSOR(name) \
   absl::StatusOr<::hearth::client::MutableView> name##_mut() { return input(kInput_##name); }
-// Of a variable (name, min, max).
+// Each makes one line of a variable (name, min, max).
 #define HEARTH_JIT_DIM(var) HEARTH_JIT_DIM_ var
 #define HEARTH_JIT_DIM_(name, min, max) , [[maybe_unused]] const ::hearth::client::Dim& name
 #define HEARTH_JIT_VAR_INDEX(var) HEARTH_JIT_VAR_INDEX_ var

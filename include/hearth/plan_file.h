@@ -27,7 +27,7 @@ struct LoadPlanConfig {
 
 // Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.
 absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanConfig& config = {});
-// Of a plan file's bytes (PreparedPlan::export_bytes); errors begin with "the plan". Without an `owner` they are copied
+// Loads a plan file's bytes (PreparedPlan::export_bytes); errors begin with "the plan". Without `owner` they are copied
 // and may go afterwards; with one, which keeps them alive and unchanged, they are used where they lie when that is
 // aligned to 64 bytes.
 absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadPlanConfig& config = {},

@@ -100,7 +100,7 @@ struct PrepareStats {
   std::uint32_t once_launches = 0;        // run by this call, to pack weights and fold constants
   std::uint64_t shared_weight_bytes = 0;  // in memory shared with other processes; 0: this process keeps its own
   bool weights_found = false;             // another process had made them
-  // Of PrepareConfig::device, those before the one that is used: "vulkan: " and the reason.
+  // The devices of PrepareConfig::device before the one that is used: "vulkan: " and the reason.
   std::vector<std::string> passed_over = {};
   // What a user of the device should know: that it is a software device, that its driver's crashes are not caught.
   std::vector<std::string> device_notes = {};

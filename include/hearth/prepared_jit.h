@@ -49,7 +49,7 @@ struct JitDeclaration {
   std::vector<std::string> inputs;
   std::vector<Variable> vars;
 
-  // Of the setters: JitError at the caller's line when the bounds cross, are negative, or `fixed` is 0.
+  // The setters throw JitError at the caller's line when the bounds cross, are negative, or `fixed` is 0.
   void set_max(std::size_t var, std::int64_t max, const Loc& loc);
   void set_min(std::size_t var, std::int64_t min, const Loc& loc);
   void fix(std::size_t var, std::int64_t value, const Loc& loc);

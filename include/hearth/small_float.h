@@ -40,7 +40,7 @@ class SmallFloat {
   static constexpr std::uint64_t kNan = kHasInfinity ? (kTopExponent << kMantissaBits) | (1U << (kMantissaBits - 1))
                                                      : (1U << (kExponentBits + kMantissaBits)) - 1;
   static constexpr std::uint64_t kOverflow = kHasInfinity ? kTopExponent << kMantissaBits : kNan;
-  // Of a double.
+  // The layout of a double.
   static constexpr int kWideMantissaBits = 52;
   static constexpr int kWideBias = 1023;
   static constexpr std::uint64_t kWideHidden = std::uint64_t{1} << kWideMantissaBits;

@@ -15,7 +15,7 @@ namespace hearth::runtime {
 // All, in the order in which they are listed.
 std::vector<const Driver*> drivers();
 
-// Of a device's name ("vulkan", "vulkan:1") or a target's record; null where there is none.
+// The driver of a device's name ("vulkan", "vulkan:1") or a target's record; null where there is none.
 const Driver* find_driver(std::string_view device);
 
 // Whether a driver takes the name; the device need not be there.

@@ -43,9 +43,9 @@ struct Rows {
     std::vector<View> views;
   };
 
-  // Of all launches that a replay runs. The plan outlives the rows.
+  // The rows of all launches that a replay runs. The plan outlives them.
   explicit Rows(const Plan& plan);
-  // Of one launch alone.
+  // The rows of one launch alone.
   Rows(const Plan& plan, std::uint32_t launch);
 
   // One value a plan variable. FAILED_PRECONDITION where a step of a loop would see more than there is.

@@ -240,7 +240,7 @@ absl::Status Instance::State::bind(std::uint32_t index, void* data, std::size_t 
   return absl::OkStatus();
 }
 
-// Of an input or output, for kernels: the caller's memory where the device reaches it.
+// The address of an input or output for kernels: the caller's memory where the device reaches it.
 void* Instance::State::address_of(std::uint32_t buffer) const {
   if (slots[buffer].on_device != nullptr) return slots[buffer].on_device;
   return plan->device().reaches_host_memory() ? slots[buffer].host : slots[buffer].own_address;

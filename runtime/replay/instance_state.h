@@ -34,7 +34,7 @@ struct Instance::State {
     // For the variables' values; what the last execute made.
     std::vector<std::int64_t> output_shape, input_shape, made_shape;
   };
-  // Of which length a variable's value is read: of the input at a place, along an axis.
+  // The length that a variable's value is read from: of the input at a place, along an axis.
   struct LengthSource {
     std::size_t variable = 0, input = 0, axis = 0;
     std::vector<std::size_t> needs;  // the other variables of that length

@@ -17,7 +17,7 @@ class StoredRows {
 
   bool are_side_by_side() const { return num_rows_ <= 1; }
 
-  // Of each row: where it begins in the buffer without gaps, where in its memory, and its size; all in bytes.
+  // Visits each row: where it begins in the buffer without gaps, where in its memory, and its size; all in bytes.
   template <class Visit>
   void each(const Visit& visit) const {
     std::vector<std::int64_t> at(shape_.size(), 0);

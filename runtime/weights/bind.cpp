@@ -13,7 +13,7 @@
 namespace hearth::runtime {
 namespace {
 
-// Of a device's memory that the host does not see, at a time.
+// How much of a device's memory that the host does not see is copied at a time.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 bool is_aligned(std::string_view bytes, DType dtype) {
@@ -152,7 +152,7 @@ absl::StatusOr<const void*> BoundWeights::host_address(std::uint32_t buffer) con
   return (copies_[buffer] = std::move(copy)).data();
 }
 
-// Of what the device holds, or of a parameter as it was given.
+// A copy of what the device holds, or of a parameter as it was given.
 absl::StatusOr<Buffer> BoundWeights::copy_for_host(std::uint32_t buffer) const {
   const std::size_t offset = layout_.offsets[buffer];
   const bool is_in_block = offset != WeightLayout::kNone;
@@ -167,7 +167,7 @@ absl::StatusOr<Buffer> BoundWeights::copy_for_host(std::uint32_t buffer) const {
   return copy;
 }
 
-// Of a parameter, for `once` launches.
+// A copy of a parameter, for `once` launches.
 absl::StatusOr<Buffer> BoundWeights::copy_for_kernels(std::uint32_t buffer) const {
   const std::string what = str_cat("parameter '", plan_.buffers[buffer].name, "'");
   absl::StatusOr<Buffer> copy = device_.allocate(given_[buffer].size(), what, MemoryUse::kDevice);

@@ -41,7 +41,7 @@ class BoundWeights {
                                                             const To& to);
 
   const WeightFacts& facts() const { return facts_; }
-  // Of a parameter, constant or persistent buffer as kernels see it; null for what belongs to an instance, and where
+  // Where kernels see a parameter, constant or persistent buffer; null for what is an instance's, and where
   // the device does not reach it, for what only `once` launches read.
   void* address(std::uint32_t buffer) const { return addresses_[buffer]; }
   // As the host reads it, aligned to its element: a copy where need be, which stays.

@@ -12,7 +12,7 @@
 namespace hearth::runtime {
 namespace {
 
-// Of all plans of this process, by what a block is made of.
+// The blocks of all plans of this process, by what a block is made of.
 struct Blocks {
   std::mutex mutex;
   std::map<std::pair<const Device*, Digest>, std::weak_ptr<WeightBlock>> all;

@@ -21,7 +21,7 @@ class WeightBlock {
   static absl::StatusOr<WeightBlock> allocate(std::size_t size_bytes);
   static WeightBlock of(Buffer buffer);
   static absl::StatusOr<WeightBlock> create_shareable(std::size_t size_bytes);
-  // Of a sealed memory file of this size.
+  // The block of a sealed memory file of this size.
   static absl::StatusOr<WeightBlock> map(UniqueFd file, std::size_t size_bytes);
 
   WeightBlock() = default;
@@ -32,7 +32,7 @@ class WeightBlock {
   }
   ~WeightBlock();
 
-  // Of what create_shareable() made. The memory is read-only from then on, also when the file could not be sealed.
+  // Seals what create_shareable() made. The memory is read-only from then on, also when the file could not be sealed.
   absl::Status seal();
   // Maps this sealed file of the same bytes in place of the block's own, which is given back to the system.
   absl::Status replace_file(UniqueFd file);

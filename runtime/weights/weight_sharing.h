@@ -39,7 +39,7 @@ struct WeightReceipt {
 class WeightSharing {
  public:
   virtual ~WeightSharing() = default;
-  // Of parameters' bytes, in order. A failure means that there is nothing to share.
+  // The digests of parameters' bytes, in order. A failure means that there is nothing to share.
   virtual absl::StatusOr<std::vector<Digest>> digests(const std::vector<std::string_view>& bytes) = 0;
   virtual WeightOffer take(const Digest& key, std::size_t size_bytes, WeightMemory memory) = 0;
   // A sealed memory file, or the descriptor of a device's memory; it stays the caller's.

@@ -246,7 +246,7 @@ absl::Status Emitter::load(UOpRef node) {
   return absl::OkStatus();
 }
 
-// Of a load whose gate stays the same in the innermost loop, along which it runs: the elements from one iteration to
+// For a load whose gate stays the same in the innermost loop, along which it runs: the elements from one iteration to
 // the next; 0 where that is not so or the loop reads more than kZeroRowBytes.
 std::int64_t Emitter::step_of_run(UOpRef load) const {
   if (!load || loops_.empty()) return 0;

@@ -269,7 +269,7 @@ void add_loop_option(llvm::BranchInst& back_edge, const char* name, std::optiona
   back_edge.setMetadata(llvm::LLVMContext::MD_loop, id);
 }
 
-// Of the innermost loop of a tile, LLVM counts the instructions, not the registers. Where there are 32, a short loop is
+// LLVM counts the instructions of a tile's innermost loop, not the registers. Where there are 32, a short loop is
 // unrolled though a tile is long; where there are 16, all operands of several iterations at once would make it spill.
 void decide_unrolling(llvm::BranchInst& back_edge, UOpRef range, std::int64_t registers) {
   const bool is_short = range->source(0)->is_const() && range->source(0)->int_value() <= kShortLoop;

@@ -66,7 +66,7 @@ class GpuHooks : public UnitHooks {
   }
 
  protected:
-  // Of 64 bits.
+  // Both have 64 bits.
   virtual llvm::Value* invocation() = 0;
   virtual llvm::Value* invocations() = 0;
   virtual void make_kernel(llvm::Function& function) = 0;
@@ -125,12 +125,12 @@ class WorkgroupHooks : public GpuHooks {
     if (workgroup_) return wide(workgroups());
     return b_.CreateMul(wide(workgroups()), b_.getInt64(size_), "invocations");
   }
-  // Of 32 bits, unsigned.
+  // Unsigned numbers of 32 bits.
   virtual llvm::Value* workgroup() = 0;
   virtual llvm::Value* workgroups() = 0;
   virtual llvm::Value* local() = 0;
 
-  // Of 32 bits.
+  // `value` has 32 bits.
   virtual llvm::Value* exchange_word(llvm::Value* value, std::uint32_t mask) = 0;
   llvm::Value* exchange(llvm::Value* value, std::uint32_t mask) override {
     llvm::Type* const type = value->getType();
@@ -361,7 +361,7 @@ class SimtHooks final : public GpuHooks {
     return b_.CreateAdd(sums, b_.CreateFPToSI(b_.CreateLoad(floats, result), sums->getType()));
   }
 
-  // Of what waits for others as a barrier does.
+  // The memory of the next thing that waits for other invocations as a barrier does.
   std::uint64_t next_place() { return kBetweenUnits - 1 - num_places_++; }
 
   // At the function's entry: of the launch.

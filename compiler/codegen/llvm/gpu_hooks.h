@@ -10,9 +10,9 @@ namespace hearth::codegen {
 std::unique_ptr<UnitHooks> gpu_hooks(const target::Target& target, const passes::LinearKernel& kernel,
                                      llvm::Module& module, llvm::IRBuilder<>& builder);
 
-// Of every kernel: it returns, and neither throws, frees nor waits.
+// What holds for every kernel: it returns, and neither throws, frees nor waits.
 void add_kernel_attributes(llvm::Function& function);
-// Of an argument that points to what the launch says.
+// What holds for an argument that points to the launch's row.
 void add_row_attributes(llvm::Function& function, unsigned argument);
 // A load of what no kernel writes; `is_defined`: never undef.
 llvm::LoadInst* invariant(llvm::LoadInst* load, bool is_defined);

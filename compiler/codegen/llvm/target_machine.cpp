@@ -78,7 +78,7 @@ constexpr std::int64_t kStreamedByAmd = std::int64_t{16} << 20;
 
 bool is_gpu(const llvm::Triple& triple) { return triple.isNVPTX() || triple.isAMDGPU(); }
 
-// Of all GPUs: kernels are scalar, and what an invocation waits for others hide. LLVM unrolls loops of 128 products whole,
+// All GPUs: kernels are scalar, and other invocations hide a wait. LLVM unrolls loops of 128 products whole,
 // which ptxas has no registers for: eight keep as many loads in flight.
 constexpr TargetTraits kGpuTraits = {.has_fma = true,
                                      .has_round = true,

@@ -32,9 +32,9 @@ class UnitHooks {
   virtual llvm::Function* declare(const std::string& name) = 0;
   virtual llvm::Value* buffer(unsigned slot) = 0;
   virtual llvm::LoadInst* variable(unsigned slot) = 0;
-  // Of a grid of at most `most` units.
+  // A grid of at most `most` units.
   virtual Grid grid(std::int64_t most) = 0;
-  // Of kernels whose units are workgroups (passes::workgroup_of): the invocation's number in its own, of 64 bits; memory
+  // Where units are workgroups (passes::workgroup_of): the invocation's number in its own, of 64 bits; memory
   // that a workgroup has together, undefined at first; and the barrier that orders what is done there. Null where the
   // target has none.
   virtual llvm::Value* local_invocation() { return nullptr; }

@@ -170,7 +170,7 @@ class KernelInterpreter {
     return access;
   }
 
-  // Of a matrix, to the elements of the invocation.
+  // Turns the access of a matrix into the elements that the invocation holds.
   absl::Status spread(const State& state, Access& access) const {
     const auto* const matrix = std::get_if<ir::MatrixAccess>(&state.node->payload);
     if (!matrix) return absl::OkStatus();
@@ -235,7 +235,7 @@ class KernelInterpreter {
     if (!running) return absl::InvalidArgumentError("reference: a subgroup's product outside of a workgroup");
     State& invocation = *running;
     const std::int64_t own = invocation.value[0].i, size = ir::shape_of(state.node->as<ir::WmmaInfo>()).subgroup;
-    // Those of the other invocations are kept while what they were computed from is the same.
+    // The other invocations' values are kept while what they were computed from is the same.
     std::vector<std::int64_t> known = {own / size};
     for (const State* dependency : state.depends_on) {
       if (ir::is_range(dependency->node, ir::RangeKind::Invocation)) continue;

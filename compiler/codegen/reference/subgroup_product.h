@@ -21,7 +21,7 @@ absl::StatusOr<std::vector<Value>> subgroup_products(ir::UOpRef wmma, const std:
 // invocation. Which those are is nobody's business, so they are others than the ones that ir/matrix_layout.h would give it:
 // what takes one for its own without a barrier is a race.
 Value fragment_positions(const ir::MatrixAccess& access, std::int64_t position, std::int64_t invocation);
-// Of all elements: any invocation of the subgroup may load any of them.
+// The positions of all elements: any invocation of the subgroup may load any of them.
 Value matrix_positions(const ir::MatrixAccess& access, std::int64_t position);
 
 }  // namespace hearth::codegen::reference

@@ -28,7 +28,7 @@ struct WorkgroupRun {
 
 absl::Status interpret_workgroups(std::span<const ir::UOpRef> body, const KernelRun& run, const WorkgroupRun& how);
 
-// Of the kernel's barriers, by id, those without which no run of it has a race: they are not needed. `run`'s buffers are
+// The kernel's barriers, by id, without which no run of it has a race: they are not needed. `run`'s buffers are
 // not changed. The error of a run with all of them.
 absl::StatusOr<std::vector<std::uint32_t>> redundant_barriers(std::span<const ir::UOpRef> body, const KernelRun& run,
                                                               const WorkgroupRun& how);

@@ -254,7 +254,7 @@ spv::Id Arithmetic::compare(UOpRef node, Id a, Id b) {
   }
 }
 
-// Of floats: NaN where either is NaN. `scalar` of a float: any float.
+// The lesser or greater of two values; for floats NaN where either is NaN, and `scalar` may be any float type.
 spv::Id Arithmetic::min_max(bool is_max, Scalar scalar, Id a, Id b) {
   if (ir::is_float(scalar)) {
     const Id a_wins = test(is_max ? spv::OpFOrdGreaterThan : spv::OpFOrdLessThan, a, b);

@@ -23,7 +23,7 @@ class Arithmetic {
 
   explicit Arithmetic(Module& module);
 
-  // Of a kernel's body: sums of products of two values that are computed or loaded may be fused, which hardware does at
+  // In a kernel's body sums of products of two values that are computed or loaded may be fused, which hardware does at
   // once. Drivers take other sums and products that are not said to be exact apart, too ((x + c) - c for x, by Mesa from
   // 25.1 on), and with them exponentials and logarithms.
   void find_fused(std::span<const ir::UOpRef> body);
@@ -43,7 +43,7 @@ class Arithmetic {
   Id compare(ir::UOpRef node, Id a, Id b);
   Id min_max(bool is_max, ir::Scalar scalar, Id a, Id b);
   Id divide(ir::UOpRef node, Id a, Id b);
-  // Of words of `bits` bits, which the operands fit.
+  // Division of words of `bits` bits, which the operands fit.
   Id divide_unsigned(ir::UOpRef node, int bits, Id a, Id b);
   Id divide_signed(ir::UOpRef node, int bits, Id a, Id b);
   Id rest_of(Id type, Id a, Id b, Id quotient);

@@ -20,7 +20,7 @@ absl::Status Emitter::declare_param(UOpRef node) {
   return absl::OkStatus();
 }
 
-// Of the workgroup, unless it belongs to one invocation.
+// Whether the workgroup has the memory together; else it belongs to one invocation.
 bool Emitter::is_shared(UOpRef allocation) const {
   return workgroup_ && std::ranges::find(allocation->sources, workgroup_) == allocation->sources.end();
 }

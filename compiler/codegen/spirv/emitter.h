@@ -52,7 +52,7 @@ class Emitter {
   absl::Status load(ir::UOpRef node);
   absl::Status store(ir::UOpRef node);
   absl::Status compute(ir::UOpRef node);
-  // Of matrices that a subgroup multiplies (emit_matrix.cpp).
+  // Matrices that a subgroup multiplies (emit_matrix.cpp).
   void find_matrices();
   bool is_matrix(ir::UOpRef node) const { return matrices_.contains(node); }
   absl::Status emit_matrix(ir::UOpRef node);

@@ -24,7 +24,7 @@
 
 namespace hearth::codegen::spirv {
 
-// Of SPV_KHR_cooperative_matrix.
+// Operations of SPV_KHR_cooperative_matrix.
 inline constexpr auto kOpTypeCooperativeMatrix = static_cast<spv::Op>(4456);
 inline constexpr auto kOpCooperativeMatrixLoad = static_cast<spv::Op>(4457);
 inline constexpr auto kOpCooperativeMatrixStore = static_cast<spv::Op>(4458);
@@ -39,13 +39,13 @@ class Module {
   spv::Builder& builder() { return builder_; }
   bool has_matrices() const { return has_matrices_; }
 
-  // Of a value in registers, and of an element in a buffer (bool: a byte).
+  // The type of a value in registers, and of an element in a buffer (bool: a byte).
   spv::Id value_type(ir::Scalar scalar);
   spv::Id memory_type(ir::Scalar scalar);
   spv::Id word(int bits);  // an unsigned integer
   spv::Id f32() { return builder_.makeFloatType(32); }
   spv::Id f64();
-  // Of a matrix of f16 or i8 (operands), or of their sums in 32 bits, that a subgroup has.
+  // The type of a subgroup's matrix of f16 or i8 (operands), or of their sums in 32 bits.
   spv::Id matrix_type(const ir::WmmaInfo& unit, ir::MatrixOperand operand, ir::Scalar scalar);
   spv::Id boolean() { return builder_.makeBoolType(); }
   spv::Id pointer_to(spv::Id type) { return builder_.makePointer(spv::StorageClassPhysicalStorageBufferEXT, type); }

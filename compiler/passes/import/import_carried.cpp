@@ -108,7 +108,7 @@ Result Importer::kept_in_place(int node, UOpRef value) {
   return g_.make(Op::Shrink, value->dtype, beginning);
 }
 
-// Of outputs and inputs that were imported: whether the one can ever be the other.
+// Whether each carried output that was imported can ever be the input that it is carried to.
 absl::Status Importer::check_carried() {
   for (std::size_t k = 0; k < pairs_.size(); ++k) {
     UOpRef output = values_[pairs_[k].first], input = values_[pairs_[k].second];

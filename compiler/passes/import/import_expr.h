@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kMaxStoredBytes = std::uint64_t{1}
 inline constexpr std::size_t kMaxConstantBytes = std::size_t{1} << 20;  // of one constant; larger data are parameters
 inline constexpr int kMaxExprTokens = 256;
 
-// Of a buffer at the variables' upper bounds, for lengths within kMaxTensorBytes. An empty axis hides no other length.
+// A buffer's bytes at the variables' upper bounds, for lengths within kMaxTensorBytes. An empty axis hides no length.
 std::uint64_t stored_bytes(const std::vector<ir::UOpRef>& shape, ir::DType dtype);
 
 // Postfix tokens -> index UOp. Every intermediate value is proved within +-kMaxExtent, divisors positive.

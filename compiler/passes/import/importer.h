@@ -39,7 +39,7 @@ class Importer {
   ir::UOpRef filled(ir::UOpRef value, const ir::Shape& shape);
 
   absl::Status check_size(const ir::Shape& shape, ir::DType dtype) const;
-  // Of a value that a buffer must hold.
+  // Whether a buffer can hold a value of this shape.
   absl::Status check_stored(const ir::Shape& shape, ir::DType dtype) const;
 
   absl::StatusOr<ir::DType> wire_dtype(v1::DType t) const;

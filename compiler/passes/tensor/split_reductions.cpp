@@ -63,7 +63,7 @@ std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& r
   return std::nullopt;
 }
 
-// Of all elements in a row: as many as keep the device busy and leave each invocation of a workgroup two elements.
+// The parts of a sum of all elements that keep the device busy and leave each invocation of a workgroup two elements.
 std::optional<std::int64_t> parts_for_workgroups(const Shape& shape, const std::vector<std::int64_t>& reduced,
                                                  const target::Target& target) {
   const std::optional<Whole> whole = whole_of(shape, reduced);
@@ -77,7 +77,7 @@ std::optional<std::int64_t> parts_for_workgroups(const Shape& shape, const std::
   return std::nullopt;
 }
 
-// Of a product of matrices, by the axes of `product`: rows that only one operand has, columns that only the other has.
+// A product of matrices, by the axes of `product`: rows that only one operand has, columns that only the other has.
 struct ProductAxes {
   std::int64_t results = 1, rows = 1, columns = 1;
 };

@@ -13,7 +13,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, Loc loc = Loc::current());
 // x w^T (+ b); an empty `b` means none.
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& b = {}, Loc loc = Loc::current());
 
-// Of the square matrices in the last two axes, 1 <= n <= 64 constant: [.., n, n] -> [..], floats. Unrolled elimination.
+// Square matrices in the last two axes, 1 <= n <= 64 constant: [.., n, n] -> [..], floats. Unrolled elimination.
 Tensor determinant(const Tensor& x, Loc loc = Loc::current());
 
 // numpy.take along `axis`: the axis is replaced by the shape of `indices` (integers; negative count from the end,

@@ -23,7 +23,7 @@ Tensor unsqueeze(const Tensor& x, Axes axes, Loc loc = Loc::current());     // a
 
 // `before` and `after` per axis; negative values crop. The fill is cast to x's dtype.
 Tensor pad(const Tensor& x, Shape before, Shape after, double fill = 0, Loc loc = Loc::current());
-// Of integers and bool, with any of their values: the low bits of `fill`, e.g. -1 for the greatest u64.
+// Pads integers and bool with any of their values: the low bits of `fill`, e.g. -1 for the greatest u64.
 Tensor pad_integer(const Tensor& x, Shape before, Shape after, std::int64_t fill, Loc loc = Loc::current());
 // Elements that repeat the edge (mode "edge") or mirror it ("reflect"), one constant amount per axis.
 Tensor pad_edge(const Tensor& x, Axes before, Axes after, Loc loc = Loc::current());

@@ -23,7 +23,7 @@ bool is_meant(const DeviceInfo& info, std::string_view driver, const std::string
   return (!info.uuid.empty() && plain == to_hex(info.uuid)) || absl::EqualsIgnoreCase(which, info.name);
 }
 
-// Those that compute fastest first.
+// A lower rank computes faster.
 int rank(const DeviceInfo& info) {
   const std::vector<std::string_view> types = {"discrete", "integrated", "virtual", "other", "cpu"};
   return static_cast<int>(std::ranges::find(types, info.type) - types.begin());

@@ -111,7 +111,7 @@ class HipApi final : public StreamApi {
 
  private:
   static constexpr int kNoDevice = 100, kInvalidDevice = 101;
-  // Of HIP: its memory's properties had another shape in the first releases, and descriptors their address.
+  // HIP releases: memory's properties had another shape in the first, and descriptors were passed by address.
   static constexpr int kMemoryFiles = 60'000'000, kFilesByValue = 70'100'000;
 
   int (*properties_)(void* properties, int device) = nullptr;

@@ -29,7 +29,7 @@ enum class Entry {
   describe,
 };
 
-// Of stream_create, event_create, allocate_host and allocate_managed, in both.
+// Flags of stream_create, event_create, allocate_host and allocate_managed, in both CUDA and HIP.
 inline constexpr unsigned kStreamNonBlocking = 1, kEventWithTime = 0, kEventWithoutTime = 2, kHostPortableMapped = 3,
                           kManagedGlobal = 1;
 inline constexpr int kPointerDevice = 9;  // of pointer_attribute: the number of the device whose memory it is
@@ -99,7 +99,7 @@ class StreamApi {
   // host's triple. Never true of a driver.
   bool takes_host_code = false;
 
-  // Of memory_import: HIP wants the address of the descriptor, until 7.1.
+  // memory_import: HIP wants the address of the descriptor, until 7.1.
   bool takes_file_by_address = false;
 
   // FAILED_PRECONDITION in a process that was forked from the one that opened it.

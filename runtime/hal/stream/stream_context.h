@@ -51,7 +51,7 @@ class StreamContext {
   // For all of `stream`. DEADLINE_EXCEEDED after HEARTH_DEVICE_TIMEOUT_MS, else two minutes: the device counts as stuck
   // from then on.
   absl::Status wait(void* stream) const;
-  // Likewise for what was queued before `event` was recorded.
+  // Waits for what was queued before `event` was recorded.
   absl::Status wait_for_event(void* event) const;
   // The same where `queued` is OK; else `queued`, after what was queued before it has ended.
   absl::Status wait_for(const absl::Status& queued, void* stream) const;

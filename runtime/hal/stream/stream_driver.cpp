@@ -13,7 +13,7 @@
 namespace hearth::runtime {
 namespace {
 
-// Of a GPU's kernels: a workgroup of four warps or two waves.
+// A GPU's kernels have workgroups of four warps or two waves.
 constexpr std::uint32_t kWorkgroup = 128, kMaxInvocations = 1024;
 
 absl::Status failed(const StreamApi& api, Entry entry, int error) {

@@ -162,7 +162,7 @@ absl::Status StreamProgram::run() {
   return ended(context_->wait_for(queued, stream_.get()));
 }
 
-// Of a run that was waited for. Rows of one that failed may not have arrived.
+// After a run that was waited for. The rows of one that failed may not have arrived.
 absl::Status StreamProgram::ended(absl::Status ran) {
   if (ran.ok()) is_queued_ = false;
   if (!ran.ok()) rows_changed_ = true;
@@ -176,7 +176,7 @@ absl::Status StreamProgram::queue_on(void* stream) {
   HEARTH_RETURN_IF_ERROR(come_after_last(stream));
   absl::Status queued = queue(stream);
   if (queued.ok()) queued = context_->check(context_->api().event_record(last_.get(), stream), Entry::event_record);
-  // Of what failed half way some may run: it is waited for here, since no event says when.
+  // A part of what failed half way may run: it is waited for here, since no event says when.
   if (!queued.ok()) return ended(context_->wait_for(queued, stream));
   is_queued_ = true;
   return absl::OkStatus();

@@ -21,7 +21,7 @@ class PipelineCache {
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;
 
-  // Of a module whose entry point is "main". INTERNAL with what the driver says, and the module's digest.
+  // The pipeline of a module whose entry point is "main". INTERNAL with what the driver says, and the module's digest.
   absl::StatusOr<VulkanPipeline> make_pipeline(std::string_view module);
   // To the file, where pipelines came that were not in it.
   void save();

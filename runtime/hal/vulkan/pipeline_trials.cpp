@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kProgram = "hearth-vulkan-trial";
 constexpr const char* kKind = "trials";
-// Of one module, the driver's start included.
+// How long one module may take, the driver's start included.
 constexpr std::chrono::seconds kPatience{60};
 
 const char* wish() {

@@ -38,7 +38,7 @@ class VulkanContext {
   std::uint32_t queue_family() const { return family_; }
   VkPipelineLayout pipeline_layout() const { return layout_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
-  // Of a tick of its timestamps; 0: its queue has none.
+  // What a tick of its timestamps takes; 0: its queue has none.
   double timestamp_ns() const { return timestamp_ns_; }
 
   // OK for VK_SUCCESS. `what` is the entry point, or what it was called for.
