@@ -17,7 +17,7 @@ namespace hearth {
 // The longest path that fits the system's sockaddr_un with its terminator.
 inline constexpr std::size_t kMaxSocketPathBytes = 107;
 
-// Of the service that all users of a node share.
+// The socket of the service that all users of a node share.
 inline constexpr char kNodeSocketPath[] = "/run/hearth/hearthd.sock";
 
 enum class SocketUser { kClient, kDaemon };
@@ -49,7 +49,7 @@ std::string weights_socket_path(std::string_view path);
 // name.
 std::string mountable_socket_path(std::string_view path);
 
-// Likewise for `path` of weights_socket_path(): beside mountable_socket_path(), where a client that was given that one
+// The same for `path` of weights_socket_path(): beside mountable_socket_path(), where a client that was given that one
 // looks for it.
 std::string mountable_weights_socket_path(std::string_view path);
 

@@ -8,7 +8,7 @@ namespace hearth {
 inline constexpr std::uint32_t kProtocolVersion = 1;  // compiler_service.proto, admin_service.proto
 inline constexpr std::uint32_t kGraphVersion = 1;     // graph.proto
 inline constexpr std::uint32_t kPlanVersion = 1;      // plan.proto
-// Of plans with outputs that are made in the memory of inputs, which runtimes of before would take for another one.
+// Plans with outputs that are made in the memory of inputs, which runtimes of before would take for another one.
 inline constexpr std::uint32_t kInPlacePlanVersion = 2;
 inline constexpr std::uint32_t kWorkerVersion = 2;    // worker.proto frames
 inline constexpr std::uint32_t kPlanFileVersion = 1;  // docs/plan_file.md

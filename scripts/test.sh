@@ -82,7 +82,7 @@ long_phase() {
   configure release
   configure_python
   mapfile -t names < <(folders_of long release)
-  build release "${names[@]}" package_contents
+  build release "${names[@]}" package_contents tests/bench/all
   HEARTH_TEST_LONG=1 run_tests long release -L '^long$'
   HEARTH_TEST_REPORT=build/release/test_reports/python_wheel bash scripts/python.sh wheel
 }

@@ -11,6 +11,7 @@
 #include "hearth/prepare.h"
 #include "tests/bench/grpc_echo.h"
 #include "tests/integration/place.h"
+#include "tests/support/model_files.h"
 
 namespace {
 
