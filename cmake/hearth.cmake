@@ -6,11 +6,11 @@ find_program(HEARTH_CCACHE ccache)
 if(HEARTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${HEARTH_CCACHE})
   # ccache only keeps what was compiled with a precompiled header when told that this is well.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,locale CCACHE_PCH_EXTSUM=1
     ${HEARTH_CCACHE})
   # A precompiled header names the files of its own clone, so that no other clone may take it out of the cache.
   set(HEARTH_PCH_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/pch/compile.sh ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_NAMESPACE=${CMAKE_BINARY_DIR} ${HEARTH_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros,locale CCACHE_NAMESPACE=${CMAKE_BINARY_DIR} ${HEARTH_CCACHE})
 endif()
 option(HEARTH_PCH "Precompile the headers that most files include" ON)
 
