@@ -6,11 +6,11 @@ find_program(HEARTH_CCACHE ccache)
 if(HEARTH_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${HEARTH_CCACHE})
   # ccache only keeps what was compiled with a precompiled header when told that this is well.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,locale CCACHE_PCH_EXTSUM=1
-    ${HEARTH_CCACHE})
+  set(_ccache ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,locale)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${_ccache} CCACHE_PCH_EXTSUM=1 ${HEARTH_CCACHE})
   # A precompiled header names the files of its own clone, so that no other clone may take it out of the cache.
-  set(HEARTH_PCH_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/pch/compile.sh ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros,locale CCACHE_NAMESPACE=${CMAKE_BINARY_DIR} ${HEARTH_CCACHE})
+  set(HEARTH_PCH_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/pch/compile.sh ${_ccache} CCACHE_NAMESPACE=${CMAKE_BINARY_DIR}
+    ${HEARTH_CCACHE})
 endif()
 option(HEARTH_PCH "Precompile the headers that most files include" ON)
 
@@ -145,7 +145,7 @@ function(hearth_own_code name glue)
 endfunction()
 
 # hearth_library(NAME SOURCES ... DEPENDS ... [PRIVATE ...] [GLUE] [UNITY]): UNITY for many files with little code of their
-# own under large headers: ten are compiled as one, in a third of the time. GLUE is always so.
+# own under large headers: ten are compiled as one, in less than half of the time. GLUE is always so.
 function(hearth_library name)
   cmake_parse_arguments(A "GLUE;UNITY" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
@@ -195,7 +195,7 @@ endfunction()
 
 # hearth_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [TIMEOUT s] [SHARDS tag ...] [COMPUTES]): one Catch2 program, one
 # ctest entry; with SHARDS one entry a tag, NAME_tag, and NAME for the test cases without any. Its files are compiled eight
-# at a time, in a third of the time: no two of them may use one name at namespace level, anonymous namespaces included.
+# at a time, in less than half of the time: no two of them may use one name at namespace level, anonymous namespaces included.
 function(hearth_test name)
   cmake_parse_arguments(A "COMPUTES" "TIMEOUT" "SOURCES;DEPENDS;LABELS;SHARDS" ${ARGN})
   add_executable(${name} ${A_SOURCES})

@@ -13,7 +13,13 @@ while [ $# -gt 0 ]; do
   shift
 done
 case $out in *.gch | *.pch) ;; *) exit 0 ;; esac
+rm -f "$out.sum"
 [ -f "$depends" ] || exit 0
-# A depfile is "target: file file \", one or more a line. The temporary takes care of two builds at once.
-sed -e '1s/^[^:]*: *//' -e 's/ *\\$//' "$depends" | tr -s ' ' '\n' | sed '/^$/d' | xargs cat | sha256sum >"$out.sum.$$"
-mv "$out.sum.$$" "$out.sum"
+# A depfile is "target: file file \", one or more a line. Where a file cannot be read there is no digest, and ccache goes
+# by the header's own bytes. The temporary takes care of two builds at once.
+all=$out.all.$$
+if sed -e '1s/^[^:]*: *//' -e 's/ *\\$//' "$depends" | tr -s ' ' '\n' | sed '/^$/d' | xargs cat >"$all"; then
+  sha256sum <"$all" >"$all.sum"
+  mv "$all.sum" "$out.sum"
+fi
+rm -f "$all"

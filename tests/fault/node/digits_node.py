@@ -48,13 +48,13 @@ def ended(test, result, code, text):
 
 
 def page(address, path):
-    """Of the status server, by Python's own HTTP client."""
+    """A page of the status server, by Python's own HTTP client."""
     if address.startswith("/"):
-        connection = http.client.HTTPConnection("localhost", timeout=10)
+        connection = http.client.HTTPConnection("localhost", timeout=300)
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.connect(address)
     else:
-        connection = http.client.HTTPConnection(address, timeout=10)
+        connection = http.client.HTTPConnection(address, timeout=300)
     connection.request("GET", path)
     answer = connection.getresponse()
     text = answer.read().decode()

@@ -103,7 +103,7 @@ class WhatOperatorsSee(unittest.TestCase):
                               ("nowhere", "expected 127.0.0.1:PORT"), ("host.name:9464", "numeric address")):
             node = Digits(HEARTH_METRICS=address)
             node.spawn()
-            self.assertEqual(node.daemon.wait(30), 1)
+            self.assertEqual(node.daemon.wait(300), 1)
             self.assertIn(text, (node.folder / "log").read_text())
             node.stop()
 
@@ -130,7 +130,7 @@ class WhatTheServiceManagerHears(unittest.TestCase):
             said = {hears.recv(4096)}
             while b"STOPPING=1" not in said:
                 said.add(hears.recv(4096))
-            self.assertEqual(node.daemon.wait(30), 0)
+            self.assertEqual(node.daemon.wait(300), 0)
             self.assertTrue(node.socket.exists())
         finally:
             hears.close()
@@ -140,7 +140,7 @@ class WhatTheServiceManagerHears(unittest.TestCase):
         node = Digits(activate=True)
         node.environment["HEARTH_SOCKET"] = str(node.folder / "other.sock")
         node.spawn()
-        self.assertEqual(node.daemon.wait(30), 1)
+        self.assertEqual(node.daemon.wait(300), 1)
         self.assertIn("the service manager does not listen on", (node.folder / "log").read_text())
         node.stop()
 

@@ -76,7 +76,7 @@ class WhoMayUseIt(unittest.TestCase):
                               ("all", "expected owner, everyone, group:NAME or users:NAME,NAME")):
             node = Digits(clients=clients)
             node.spawn()
-            self.assertEqual(node.daemon.wait(30), 2)
+            self.assertEqual(node.daemon.wait(300), 2)
             self.assertIn(text, (node.folder / "log").read_text())
             node.stop()
 
