@@ -1,4 +1,4 @@
-// main of every Catch2 program: a case that asserts nothing fails; skips and seeds are reported (skip.h, fresh_seed.h).
+// What every Catch2 program runs: a case that asserts nothing fails; skips and seeds are reported (skip.h, fresh_seed.h).
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/report.h"
+#include "tests/support/run_tests.h"
 
 namespace {
 
@@ -63,7 +64,7 @@ void write_report(const std::vector<ReportRow>& rows) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int hearth::test::run_tests(int argc, char** argv) {
   const int failed = Catch::Session().run(argc, argv);
   const int code = failed != 0 ? failed : CaseCounter::num_empty != 0 ? 1 : 0;
   const std::vector<ReportRow> rows = hearth::test::report_rows();
