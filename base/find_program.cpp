@@ -1,50 +1,52 @@
 #include "base/find_program.h"
 
-#include <dlfcn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <vector>
 
+#include "base/own_place.h"
+#include "base/program_path.h"
+
 namespace hearth::runtime {
+namespace {
 
 namespace fs = std::filesystem;
 
-bool is_program(const std::string& path) {
-  std::error_code ignored;
-  return ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, ignored);
+void add_places_beside(const fs::path& file, bool is_library, std::vector<fs::path>* places) {
+  if (file.empty()) return;
+  const fs::path folder = file.parent_path();
+  places->push_back(folder);
+  if (is_library) {
+    places->push_back(folder.parent_path() / "bin");
+    places->push_back(folder.parent_path().parent_path() / "bin");  // of /usr/lib/x86_64-linux-gnu
+  }
+  places->push_back(folder.parent_path() / "libexec" / "hearth");
+  if (is_library) places->push_back(folder.parent_path().parent_path() / "libexec" / "hearth");
 }
 
+// A folder beside the program may have become another user's since the program started.
+bool is_trusted(const std::string& path) {
+  struct stat file{}, running{};
+  if (::stat(path.c_str(), &file) != 0 || (file.st_mode & S_IWOTH) != 0) return false;
+  if (file.st_uid == 0 || file.st_uid == ::geteuid()) return true;
+  return ::stat("/proc/self/exe", &running) == 0 && file.st_uid == running.st_uid;
+}
+
+}  // namespace
+
 std::optional<std::string> find_program(std::string_view name) {
+  const std::string program = program_file();
+  const std::string library = library_file(reinterpret_cast<const void*>(&is_trusted));
   std::vector<fs::path> places;
-  std::error_code ignored;
-  const fs::path self = fs::read_symlink("/proc/self/exe", ignored);
-  if (!self.empty()) {
-    places.push_back(self.parent_path());
-    places.push_back(self.parent_path().parent_path() / "libexec" / "hearth");
-  }
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&find_program), &info) != 0 && info.dli_fname != nullptr) {
-    const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
-    places.push_back(folder);
-    places.push_back(folder.parent_path() / "bin");
-    places.push_back(folder.parent_path().parent_path() / "bin");  // of /usr/lib/x86_64-linux-gnu
-    places.push_back(folder.parent_path() / "libexec" / "hearth");
-    places.push_back(folder.parent_path().parent_path() / "libexec" / "hearth");
-  }
-  if (const char* path = ::secure_getenv("PATH")) {
-    std::istringstream folders(path);
-    for (std::string folder; std::getline(folders, folder, ':');) {
-      if (!folder.empty() && folder[0] == '/') places.emplace_back(folder);
-    }
-  }
+  add_places_beside(program, false, &places);
+  if (library != program) add_places_beside(library, true, &places);
   for (const fs::path& place : places) {
-    const std::string candidate = (place / name).string();
-    if (is_program(candidate)) return candidate;
+    std::string candidate = (place / name).string();
+    if (is_program(candidate) && is_trusted(candidate)) return candidate;
   }
-  return std::nullopt;
+  return find_on_path(name);
 }
 
 }  // namespace hearth::runtime

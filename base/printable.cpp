@@ -91,4 +91,9 @@ std::string printable_json(std::string_view json) {
   return out;
 }
 
+std::string shortened(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  return std::string(utf8_prefix(text, max_bytes)) + "… (" + std::to_string(text.size()) + " bytes)";
+}
+
 }  // namespace hearth

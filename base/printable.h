@@ -5,6 +5,7 @@
 //
 //   std::fprintf(stderr, "%s: no such node\n", printable(node.name()).c_str());
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace hearth {
 std::string printable(std::string_view text);
 // Several lines: line breaks and tabs stay.
 std::string printable_lines(std::string_view text);
+// The beginning of a long text, at most `max_bytes` and at a character's end, and how long all of it is.
+std::string shortened(std::string_view text, std::size_t max_bytes);
 // JSON text, which is UTF-8, with every character that printable() would escape as a JSON escape: the same value.
 std::string printable_json(std::string_view json);
 

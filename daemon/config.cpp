@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/cgroup_limits.h"
+#include "base/own_place.h"
 #include "base/printable.h"
 #include "base/status_macros.h"
 #include "base/utf8.h"
@@ -254,20 +255,22 @@ std::string program_near(const std::filesystem::path& self, const char* name) {
 absl::Status resolve(Config& config) {
   HEARTH_ASSIGN_OR_RETURN(std::string socket, resolve_socket_path(config.socket, SocketUser::kDaemon));
   config.socket = socket;
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path self = runtime::program_file();
   if (self.empty() && (config.worker.empty() || config.blob_worker.empty())) {
     return absl::InvalidArgumentError(
         "cannot tell where hearthd lies (is /proc mounted?): give the worker programs with --worker and --blob-worker");
   }
   if (config.worker.empty()) config.worker = program_near(self, "hearth-worker");
   if (config.blob_worker.empty()) config.blob_worker = program_near(self, "hearth-blob-worker");
-  config.worker = std::filesystem::absolute(config.worker, error).lexically_normal().string();
-  config.blob_worker = std::filesystem::absolute(config.blob_worker, error).lexically_normal().string();
-  if (!config.ptxas.empty() && (config.ptxas[0] != '/' || ::access(config.ptxas.c_str(), X_OK) != 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ptxas '", config.ptxas, "' is no absolute path of a program that can be run"));
+  // A relative path would be of the current folder, which may be anybody's.
+  for (const auto& [setting, path] :
+       {std::pair("worker", &config.worker), std::pair("blob_worker", &config.blob_worker),
+        std::pair("ptxas", &config.ptxas)}) {
+    if (!path->empty() && path->front() != '/')
+      return absl::InvalidArgumentError(absl::StrCat(setting, " '", *path, "' is not an absolute path"));
   }
+  config.worker = std::filesystem::path(config.worker).lexically_normal().string();
+  config.blob_worker = std::filesystem::path(config.blob_worker).lexically_normal().string();
   if (config.log_file.empty()) config.log_file = config.default_log;
   if (config.temp_dir.empty()) {
     const char* folder = secure_getenv("TMPDIR");

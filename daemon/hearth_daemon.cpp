@@ -382,6 +382,9 @@ absl::StatusOr<std::unique_ptr<HearthDaemon>> HearthDaemon::start(const Config& 
   if (absl::Status status = check_trusted_program("the compiler worker", config.worker, "--worker"); !status.ok()) {
     return status;
   }
+  if (!config.ptxas.empty()) {
+    if (absl::Status status = check_trusted_program("ptxas", config.ptxas, "--ptxas"); !status.ok()) return status;
+  }
   std::unique_ptr<Installation> installation;
   if (!config.program.empty()) {
     absl::StatusOr<std::unique_ptr<Installation>> found = Installation::find(config.program);

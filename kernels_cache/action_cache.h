@@ -38,6 +38,14 @@ struct ActionRow {
   std::string model = {};       // of a plan: what its client calls it; likewise
 };
 
+// An action without what it is made of.
+struct ActionSize {
+  Digest key{};
+  EntryKind kind = EntryKind::kPlan;
+  std::uint64_t material_bytes = 0;
+  std::int64_t last_used_unix_ns = 0;
+};
+
 struct CasFile {
   Digest digest{};
   std::uint64_t size_bytes = 0;
@@ -84,6 +92,10 @@ class ActionCache {
 
   // Most recently used first, strictly before `before_last_used`/`before_key` (none: from the start).
   absl::StatusOr<std::vector<ActionRow>> recent_actions(std::size_t limit, const ActionRow* before = nullptr);
+  // The same without what takes room.
+  absl::StatusOr<std::vector<ActionSize>> recent_sizes(std::size_t limit, const ActionSize* before = nullptr);
+  // NOT_FOUND when there is no such action.
+  absl::StatusOr<std::string> material_of(const Digest& key);
   // Actions of kind tuning, newest first.
   absl::StatusOr<std::vector<ActionRow>> tuning_actions(std::size_t limit);
   // By digest / key, strictly after it (none: from the start).

@@ -50,6 +50,18 @@ bool write_parts(Writer& out, const v1::Graph& graph) {
   return any;
 }
 
+constexpr std::size_t kMaxData = 64;
+
+// Constants that are longer stand there by their digest and size, in hexadecimal and more bytes than any that stand
+// there themselves: the index must not hold what clients send by the megabyte.
+void write_data(Writer& out, const std::string& data) {
+  if (data.size() <= kMaxData) {
+    out.bytes(data);
+  } else {
+    out.bytes(Writer().fixed(to_hex(sha256(data))).u64(data.size()).take());
+  }
+}
+
 void write_node(Writer& out, const v1::Node& node) {
   out.u32(static_cast<std::uint32_t>(node.op())).u32(static_cast<std::uint32_t>(node.dtype()));
   out.u64(static_cast<std::uint64_t>(node.inputs_size()));
@@ -58,7 +70,8 @@ void write_node(Writer& out, const v1::Node& node) {
   for (std::int64_t axis : node.axes()) out.i64(axis);
   out.u64(static_cast<std::uint64_t>(node.args_size()));
   for (const v1::Expr& arg : node.args()) write_expr(out, arg);
-  out.bytes(node.data()).bytes(node.name());
+  write_data(out, node.data());
+  out.bytes(node.name());
 }
 
 std::string nodes_bytes(const v1::Graph& graph) {
@@ -197,7 +210,7 @@ std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMat
 
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,
                               std::string_view build_id, std::string_view blobs) {
-  KeyMaterial material("hearth.plan.v2");
+  KeyMaterial material("hearth.plan.v3");
   add_number(material, "graph.version", graph.version());
   material.add("graph.vars", vars_bytes(graph), absl::StrCat(graph.vars_size(), " variables"));
   if (Writer parts; write_parts(parts, graph))

@@ -35,7 +35,7 @@ struct KeyPart {
 
 class KeyMaterial {
  public:
-  // `domain` separates kinds of actions and versions of the encoding, e.g. "hearth.plan.v2".
+  // `domain` separates kinds of actions and versions of the encoding, e.g. "hearth.plan.v3".
   explicit KeyMaterial(std::string domain) : domain_(std::move(domain)) {}
 
   void add(std::string name, std::string bytes, std::string detail = {});

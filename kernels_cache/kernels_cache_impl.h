@@ -141,6 +141,7 @@ class KernelsCache::Impl {
   std::map<Digest, FileId> verified_;
 
   std::mutex health_mutex_;
+  std::mutex explain_mutex_;  // before index_mutex_: one explain_miss() at a time
   absl::Status last_write_;
   std::int64_t last_probe_ns_ = 0;
 

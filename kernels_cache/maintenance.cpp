@@ -16,9 +16,11 @@ namespace {
 
 constexpr std::size_t kEvictionBatch = 64;
 constexpr std::size_t kPage = 256;
-constexpr std::size_t kMaxCompared = 256;          // entries of the same kind that explain_miss() looks at
-constexpr std::size_t kMaxRead = 8192;             // entries of all kinds that it reads for them
-constexpr std::size_t kOtherGraphDistance = 1000;  // more than keys have parts
+constexpr std::size_t kMaxCompared = 256;           // plans that explain_miss() looks at
+constexpr std::size_t kMaxRead = 8192;              // entries of all kinds that it finds them among
+constexpr std::uint64_t kMaxMaterial = 1u << 20;    // bytes of one plan's key material
+constexpr std::uint64_t kMaxMaterials = 32u << 20;  // of all that it reads
+constexpr std::size_t kOtherGraphDistance = 1000;   // more than keys have parts
 constexpr std::int64_t kProbePeriod_ns = 5'000'000'000;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
@@ -322,16 +324,24 @@ CacheHealth KernelsCache::Impl::health() {
 }
 
 std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMaterial& material) {
+  // Whoever asks reads what others stored: one at a time, one small material at a time, so many bytes in all.
+  const std::lock_guard one_at_a_time(explain_mutex_);
   flush();
   std::optional<MissExplanation> nearest;
   std::size_t nearest_distance = 0, num_compared = 0;
-  ActionRow last;
-  for (std::size_t num_read = 0; num_read < kMaxRead && num_compared < kMaxCompared; num_read += kPage) {
-    auto rows =
-        with_index([&](ActionCache& index) { return index.recent_actions(kPage, num_read == 0 ? nullptr : &last); });
-    if (!rows.ok() || rows->empty()) break;
-    for (const ActionRow& row : *rows) {
-      absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(row.material);
+  std::uint64_t num_bytes = 0;
+  ActionSize last;
+  for (std::size_t num_read = 0; num_read < kMaxRead; num_read += kPage) {
+    const auto sizes =
+        with_index([&](ActionCache& index) { return index.recent_sizes(kPage, num_read == 0 ? nullptr : &last); });
+    if (!sizes.ok() || sizes->empty()) break;
+    for (const ActionSize& action : *sizes) {
+      if (action.kind != EntryKind::kPlan || action.material_bytes > kMaxMaterial) continue;
+      num_bytes += action.material_bytes;
+      if (num_compared >= kMaxCompared || num_bytes > kMaxMaterials) return nearest;
+      const auto stored = with_index([&](ActionCache& index) { return index.material_of(action.key); });
+      if (!stored.ok()) continue;
+      absl::StatusOr<KeyMaterial> other = KeyMaterial::decode(*stored);
       if (!other.ok() || other->domain() != material.domain()) continue;
       ++num_compared;
       if (!is_same_model(material, *other)) continue;
@@ -341,10 +351,10 @@ std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMateria
       const std::size_t distance =
           differing.size() + (std::ranges::any_of(differing, is_other_graph) ? kOtherGraphDistance : 0);
       if (nearest && nearest_distance <= distance) continue;
-      nearest = MissExplanation{row.key, std::move(differing)};
+      nearest = MissExplanation{action.key, std::move(differing)};
       nearest_distance = distance;
     }
-    last = rows->back();
+    last = sizes->back();
   }
   return nearest;
 }

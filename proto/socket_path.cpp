@@ -164,6 +164,11 @@ absl::Status check_socket_folder(std::string_view socket_path) {
     const std::string message = absl::StrCat("socket folder '", folder, "': ", std::strerror(errno));
     return errno == ENOENT || errno == ENOTDIR ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
   }
+  // Whose link it is decides where it leads, also once it has been looked at.
+  if (S_ISLNK(info.st_mode) && info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("socket folder '", folder, "' is a link of user ", info.st_uid,
+                                                    ", not yours: choose another one with --socket"));
+  }
   if (S_ISLNK(info.st_mode) && ::stat(folder.c_str(), &info) != 0) {
     return absl::NotFoundError(absl::StrCat("socket folder '", folder, "': ", std::strerror(errno)));
   }

@@ -1,12 +1,12 @@
 #include "blobs/loader/blob_environment.h"
 
-#include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <climits>
 #include <cstdlib>
 
+#include "base/own_place.h"
 #include "blobs/loader/blob_codes.h"
 
 namespace hearth::blob {
@@ -28,6 +28,12 @@ int seconds(const char* name, int otherwise, int least) {
   return static_cast<int>(value);
 }
 
+// A relative path would be of the current folder, which may be anybody's.
+void refuse_relative(const char* name, const std::string& path) {
+  if (!path.empty() && path[0] != '/')
+    throw BlobError(kInvalidArgument, std::string(name) + "=\"" + path + "\" is not an absolute path");
+}
+
 bool is_folder(const std::string& path) {
   struct stat status{};
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
@@ -45,13 +51,6 @@ std::string absolute(const std::string& path) {
 
 std::string below(const std::string& folder, const std::string& path) {
   return !path.empty() && path[0] == '/' ? path : folder + "/" + path;
-}
-
-// The file that holds the Library, as the loader was told its name.
-std::string library_file(const Library& library) {
-  Dl_info info{};
-  if (dladdr(&library, &info) == 0 || info.dli_fname == nullptr) return {};
-  return info.dli_fname;
 }
 
 std::string find_root(const Library& library, const std::string& folder, const std::string& file) {
@@ -79,8 +78,12 @@ std::string find_root(const Library& library, const std::string& folder, const s
 
 BlobEnvironment read_environment(const Library& library) {
   BlobEnvironment out;
-  const std::string file = library_file(library);
-  out.library_folder = absolute(folder_of(file.empty() ? "." : file));
+  // Never the current folder, which may be anybody's.
+  const std::string file = runtime::library_file(&library);
+  if (file.empty())
+    throw BlobError(kFailedPrecondition,
+                    "cannot tell in which file " + std::string(library.name) + " lies (is /proc mounted?)");
+  out.library_folder = absolute(folder_of(file));
   out.root = find_root(library, out.library_folder, file);
 
   std::string name = variable("CK_JIT_NAME");
@@ -111,8 +114,10 @@ BlobEnvironment read_environment(const Library& library) {
     throw BlobError(kInvalidArgument, "HEARTH_BLOB_MODE=\"" + mode + "\" is none of auto, daemon, direct");
   }
 
-  out.client = variable("HEARTH_BLOB_CLIENT");
+  out.client = variable("HEARTH_BLOB_CLIENT");  // by its name alone the dynamic linker finds it, as any library
+  if (out.client.find('/') != std::string::npos) refuse_relative("HEARTH_BLOB_CLIENT", out.client);
   out.compiler = variable("HEARTH_BLOBC");
+  refuse_relative("HEARTH_BLOBC", out.compiler);
   if (out.compiler.empty()) out.compiler = out.root + "/hearth-blobc";
   const std::string verbose = variable("CK_JIT_VERBOSE");
   out.verbose = !verbose.empty() && verbose != "0";

@@ -11,6 +11,8 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "base/own_place.h"
+#include "base/program_path.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/aiter_build.h"
@@ -79,8 +81,9 @@ absl::Status check(const FullBuildInput& input, const std::string& aiter) {
   if (input.toolchain != kHipToolchain && input.toolchain != kCxxToolchain)
     return absl::InvalidArgumentError(
         str_cat("--toolchain ", input.toolchain, ": must be ", kHipToolchain, " or ", kCxxToolchain));
-  if (find_program(input.python).empty())
-    return absl::NotFoundError(str_cat("--python ", input.python, ": there is no such program"));
+  if (!runtime::find_named_program(input.python))
+    return absl::NotFoundError(
+        str_cat("--python ", input.python, ": there is no such program (an absolute path, or a name on PATH)"));
   return absl::OkStatus();
 }
 
@@ -94,7 +97,7 @@ absl::Status run_compile_py(const FullBuildInput& input, const std::string& aite
     if (error) return absl::PermissionDeniedError(str_cat(folder, ": ", error.message()));
     fs::remove(folder + "/post_build.json", error);
     HEARTH_RETURN_IF_ERROR(unpublish_quick_state(tmp, "libmha_" + api));
-    Command command{.args = {find_program(input.python), str_cat(aiter, "/", kCompilePy), "--api", api},
+    Command command{.args = {*runtime::find_named_program(input.python), str_cat(aiter, "/", kCompilePy), "--api", api},
                     .cwd = tmp,
                     .log = input.verbose ? "" : folder + "/build.log",
                     .environment = {}};
@@ -190,10 +193,7 @@ absl::Status finish(const std::string& tmp, const std::string& install_dir, Buil
 
 }  // namespace
 
-std::string this_hearth() {
-  std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).string();
-}
+std::string this_hearth() { return runtime::program_file(); }
 
 std::string bin_folder() { return fs::path(this_hearth()).parent_path().string(); }
 

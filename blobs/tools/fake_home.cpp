@@ -1,11 +1,10 @@
 #include "blobs/tools/fake_home.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <filesystem>
 
 #include "base/environment.h"
+#include "base/program_path.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/library/manifest.h"
@@ -16,17 +15,14 @@ namespace hearth::blobs {
 namespace {
 
 namespace fs = std::filesystem;
+using runtime::find_named_program;
+using runtime::is_program;
 
 // Compilers of a ROCm home that a build may call by name; each is replaced where the real one has it.
 constexpr const char* kReplaced[] = {"hipcc", "hipcc.exe", "amdclang++", "amdclang"};
 // A real home that is no ROCm tree of its own, such as /usr: only what belongs to ROCm is linked from its bin.
 constexpr const char* kShared[] = {"/", "/usr", "/usr/local"};
 constexpr const char* kRocmPrograms[] = {"hip", "roc", "amd", "clang", "llvm", "lld", "offload"};
-
-bool is_program(const std::string& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
-}
 
 bool is_replaced(const std::string& name) {
   for (const char* replaced : kReplaced)
@@ -82,12 +78,12 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
     config->compile_flags["hipcc"] = toolchain.prefix_flags;
   } else {
     const std::string wanted = !input.compiler.empty() ? input.compiler : bin + "hipcc";
-    hipcc = find_program(wanted, fake_bin);
+    hipcc = find_named_program(wanted, fake_bin).value_or("");
     if (hipcc.empty())
-      return absl::NotFoundError(
-          str_cat("compiler ", wanted,
-                  ": there is no such program; name one with --compiler, or a ROCm home that has "
-                  "bin/hipcc with --rocm-home"));
+      return absl::NotFoundError(str_cat("compiler ", wanted,
+                                         ": there is no such program; name one (by an absolute path, or a name on "
+                                         "PATH) with --compiler, or a ROCm home that has "
+                                         "bin/hipcc with --rocm-home"));
     // A clang that was named is told the same as one that was found: by itself it would take aiter's .cu for CUDA.
     if (input.toolchain == kHipToolchain && input.rocm_home.empty()) {
       const absl::StatusOr<Toolchain> toolchain = find_toolchain(kHipToolchain);
@@ -103,30 +99,16 @@ absl::Status find_compilers(const FakeHomeInput& input, const std::string& fake_
   // $CXX links the library in aiter's builds; it may be several words, e.g. "ccache g++".
   std::vector<std::string> cxx = split_words(environment_variable("CXX"));
   if (cxx.empty()) cxx = {input.toolchain == kCxxToolchain ? hipcc : "c++"};
-  const std::string linker = find_program(cxx[0], fake_bin);
+  const std::string linker = find_named_program(cxx[0], fake_bin).value_or("");
   if (linker.empty())
-    return absl::NotFoundError(str_cat("C++ compiler ", cxx[0], ": there is no such program; set CXX to one"));
+    return absl::NotFoundError(str_cat(
+        "C++ compiler ", cxx[0], ": there is no such program (an absolute path, or a name on PATH); set CXX to one"));
   cxx[0] = linker;
   config->compilers["c++"] = cxx;
   return absl::OkStatus();
 }
 
 }  // namespace
-
-std::string find_program(const std::string& name, const std::string& not_in) {
-  if (name.find('/') != std::string::npos) {
-    const std::string path = absolute_path(name, fs::current_path().string());
-    return is_program(path) ? path : "";
-  }
-  const std::string folders = environment_variable("PATH");
-  for (std::size_t at = 0; at <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
-    const std::string folder = folders.substr(at, end - at);
-    if (!folder.empty() && folder != not_in && is_program(folder + "/" + name)) return folder + "/" + name;
-    at = end + 1;
-  }
-  return "";
-}
 
 absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input) {
   FakeHome home{.path = input.folder + "/rocm", .config = {}, .environment = {}};

@@ -39,7 +39,4 @@ struct FakeHome {
 
 absl::StatusOr<FakeHome> make_fake_home(const FakeHomeInput& input);
 
-// The absolute path of a program by path or by name on $PATH, leaving out the folder `not_in`; empty: none.
-std::string find_program(const std::string& name, const std::string& not_in = {});
-
 }  // namespace hearth::blobs

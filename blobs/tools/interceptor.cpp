@@ -34,7 +34,9 @@ absl::Status exec(const std::vector<std::string>& command, const std::vector<std
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   for (const std::string& word : args) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
+  if (!command[0].starts_with('/'))
+    return absl::InvalidArgumentError(str_cat("compiler ", command[0], ": is no absolute path"));
+  execv(argv[0], argv.data());
   return absl::ErrnoToStatus(errno, str_cat(command[0], " cannot be run"));
 }
 

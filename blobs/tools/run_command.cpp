@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/program_path.h"
 #include "base/text.h"
 
 namespace hearth::blobs {
@@ -30,6 +31,7 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 
 pid_t start(const Command& command) {
   const std::vector<char*> argv = pointers(command.args);
+  const std::string program = runtime::find_named_program(command.args[0]).value_or("");
   const pid_t pid = fork();
   if (pid != 0) return pid;
   const int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -38,7 +40,8 @@ pid_t start(const Command& command) {
   if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(none, 0) < 0) _exit(126);
   for (const auto& [name, value] : command.environment)
     value ? setenv(name.c_str(), value->c_str(), 1) : unsetenv(name.c_str());
-  if (chdir(command.cwd.c_str()) == 0) execvp(argv[0], argv.data());
+  errno = ENOENT;
+  if (!program.empty() && chdir(command.cwd.c_str()) == 0) execv(program.c_str(), argv.data());
   const std::string why =
       str_cat(printable(str_cat(command.args[0], " in ", command.cwd, ": ", std::strerror(errno))), "\n");
   [[maybe_unused]] const ssize_t written = write(2, why.data(), why.size());

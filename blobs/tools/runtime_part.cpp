@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/own_place.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/command_line.h"
@@ -73,7 +74,7 @@ absl::StatusOr<std::string> find_loader(const InterceptConfig& config, const std
     compiles->push_back(compile_loader(config, library, path, object));
     return object;
   }
-  const fs::path bin = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path bin = fs::path(runtime::program_file()).parent_path();
   const std::string archive = installed_library(bin, "libhearth_blob.a");
   if (fs::is_regular_file(archive, error)) return archive;
   return absl::NotFoundError(

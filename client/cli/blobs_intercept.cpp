@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "base/program_path.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "blobs/tools/build.h"
@@ -40,7 +42,11 @@ absl::StatusOr<int> run_build(std::vector<std::string>& command) {
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   pid_t build = -1;
-  if (const int error = ::posix_spawnp(&build, argv[0], nullptr, nullptr, argv.data(), environ); error != 0)
+  // The build's own command is the user's word: "./make.sh" is of the current folder as in any shell.
+  const std::optional<std::string> program =
+      command[0].find('/') != std::string::npos ? command[0] : runtime::find_on_path(command[0]);
+  if (!program) return absl::NotFoundError(str_cat(command[0], " is not on PATH"));
+  if (const int error = ::posix_spawn(&build, program->c_str(), nullptr, nullptr, argv.data(), environ); error != 0)
     return absl::ErrnoToStatus(error, str_cat(command[0], " cannot be run"));
   running_build = build;
   for (const int number : {SIGINT, SIGQUIT}) std::signal(number, SIG_IGN);  // the terminal sends them to both

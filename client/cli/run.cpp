@@ -234,6 +234,7 @@ absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
     }
     return prepare_model(flags.path, flags.model);
   }
+  HEARTH_RETURN_IF_ERROR(client::check_plan_file_name(flags.path));
   HEARTH_ASSIGN_OR_RETURN(PlanOfFile loaded, load_plan_of(flags.path, flags.model, flags.parameters));
   return PreparedModel{std::move(loaded.model), std::move(loaded.plan)};
 }

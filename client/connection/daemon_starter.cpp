@@ -11,6 +11,7 @@
 #include "base/cancellation.h"
 #include "base/file_lock.h"
 #include "base/find_program.h"
+#include "base/program_path.h"
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "client/connection/daemon_socket.h"
@@ -34,8 +35,8 @@ absl::Status cancelled() { return absl::CancelledError("the call was cancelled w
 
 absl::StatusOr<std::string> find_daemon_program() {
   if (const char* named = secure_getenv("HEARTH_DAEMON"); named && *named) {
-    if (runtime::is_program(named)) return std::string(named);
-    return absl::NotFoundError(str_cat("HEARTH_DAEMON names '", named, "', which is not a program"));
+    if (runtime::is_absolute_program(named)) return std::string(named);
+    return absl::NotFoundError(str_cat("HEARTH_DAEMON names '", named, "', which is no absolute path of a program"));
   }
   if (std::optional<std::string> found = runtime::find_program("hearthd")) return *std::move(found);
   return absl::NotFoundError(

@@ -254,6 +254,8 @@ Values GraphImporter::expand(const Function& function, NodeContext& call, const 
   if (std::any_of(frames_.begin(), frames_.end(), [&](const Frame& frame) { return frame.function == &function; })) {
     reject(str_cat("function '", proto.name(), "' calls itself"));
   }
+  if (frames_.size() > kMaxCalls)
+    reject_unsupported(str_cat("more than ", kMaxCalls, " functions, each within another,"));
   if (inputs.size() > static_cast<std::size_t>(proto.input_size())) {
     reject(str_cat("function '", proto.name(), "' has ", proto.input_size(), " inputs but is given ", inputs.size()));
   }

@@ -36,6 +36,8 @@ class GraphImporter : private ImportScope {
  public:
   // Nodes of an import, those of unrolled loops and expanded functions counted each time.
   static constexpr int kMaxNodes = 200000;
+  // Calls of functions within one another; as deep as Protobuf lets messages be. The stack of the thread decides it else.
+  static constexpr std::size_t kMaxCalls = 100;
 
   explicit GraphImporter(std::shared_ptr<const ModelFile> model, Weights weights = Weights::kF32);
 

@@ -38,9 +38,16 @@ std::ptrdiff_t position(const NodeContext& node, std::size_t index, std::size_t 
   return from_begin;
 }
 
+// A few bytes of a model say how many tensors there are to be.
+void check_length(std::size_t length) {
+  constexpr std::size_t kMost = 10'000;
+  if (length > kMost) reject_unsupported(str_cat("a sequence of ", length, " tensors (at most ", kMost, ")"));
+}
+
 Values insert(NodeContext& node) {
   Values elements = node.input(0).elements();
   const std::size_t size = elements.size();
+  check_length(size + 1);
   elements.insert(elements.begin() + position(node, 2, size, size + 1, size), node.input(1));
   return {Value::sequence(std::move(elements))};
 }
@@ -67,18 +74,21 @@ Values split(NodeContext& node) {
   const std::int64_t axis = positive_axis(node.integer("axis", 0), x.rank());
   const bool keeps_axis = node.integer("keepdims", 1) != 0;
   const std::int64_t total = constant_length(x, axis);
-  Ints lengths(static_cast<std::size_t>(total), 1);
+  if (!node.has_input(1)) check_length(static_cast<std::size_t>(total));
+  Ints lengths(node.has_input(1) ? 0 : static_cast<std::size_t>(total), 1);
   if (node.has_input(1)) {
     const HostTensor& given = node.known(1, "split");
     lengths = given.integers();
     if (given.rank() == 0) {
       const std::int64_t chunk = lengths[0];
       if (chunk < 1) reject(str_cat("split is ", chunk, "; it must be positive"));
+      check_length(static_cast<std::size_t>(total / chunk));
       lengths.assign(static_cast<std::size_t>(total / chunk), chunk);
       if (total % chunk != 0) lengths.push_back(total % chunk);
     }
   }
   if (lengths.empty()) return {Value::sequence({})};
+  check_length(lengths.size());
   Values parts = node.apply("Split", {x, integers(lengths)}, {{"axis", axis}}, lengths.size());
   if (!node.has_input(1) && !keeps_axis) {
     for (Value& part : parts) part = node.apply("Squeeze", {part, integers({axis})})[0];

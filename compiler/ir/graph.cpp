@@ -157,11 +157,13 @@ std::uint32_t Graph::provenance_set(std::vector<std::string> texts) {
 std::uint32_t Graph::merge_provenance(std::uint32_t a, std::uint32_t b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
-  if (provenance_sets_[a]->size() >= 16) return a;  // enough to find the place; keeps merging linear
+  if (provenance_sets_[a]->size() >= kMaxProvenance) return a;
   auto [known, added] = merged_provenance_.emplace(std::uint64_t{a} << 32 | b, 0);
   if (added) {
     std::vector<std::string> texts = *provenance_sets_[a];
-    texts.insert(texts.end(), provenance_sets_[b]->begin(), provenance_sets_[b]->end());
+    for (const std::string& text : *provenance_sets_[b]) {
+      if (texts.size() < kMaxProvenance) texts.push_back(text);
+    }
     known->second = provenance_set(std::move(texts));
   }
   return known->second;

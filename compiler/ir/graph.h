@@ -72,7 +72,9 @@ class Graph {
 
   std::size_t size() const { return nodes_.size(); }
 
-  // Provenance: while a scope is open, new nodes take its set. Sets are sorted, unique texts.
+  // Provenance: while a scope is open, new nodes take its set. Sets are sorted, unique texts, at most kMaxProvenance once
+  // merged: enough to find the place, and merging stays linear.
+  static constexpr std::size_t kMaxProvenance = 16;
   std::uint32_t provenance_set(std::vector<std::string> texts);
   std::uint32_t merge_provenance(std::uint32_t a, std::uint32_t b);
   const std::vector<std::string>& provenance_texts(std::uint32_t set) const { return *provenance_sets_[set]; }

@@ -7,13 +7,14 @@
 
 #include "base/text.h"
 #include "compiler/target/gpu_arch.h"
+#include "proto/target_limits.h"
 
 namespace hearth::target {
 namespace {
 
 constexpr std::uint64_t kMinRounds = 1024;
 constexpr std::uint32_t kMaxInvocationsOfWorkgroup = 1u << 16;
-constexpr std::uint32_t kMaxSums = 1024, kMaxWanted = 1u << 30;
+constexpr std::uint32_t kMaxSums = 1024;
 
 template <typename... Parts>
 absl::Status wrong(const Parts&... parts) {
@@ -84,8 +85,10 @@ absl::Status check_gpu_limits(const v1::GpuLimits& gpu) {
   if (gpu.load_cost() > kMaxSums) return wrong("gpu.load_cost: ", gpu.load_cost(), " is more than ", kMaxSums);
   if (gpu.shared_load_cost() > kMaxSums)
     return wrong("gpu.shared_load_cost: ", gpu.shared_load_cost(), " is more than ", kMaxSums);
-  if (gpu.wanted_invocations() > kMaxWanted)
-    return wrong("gpu.wanted_invocations: ", gpu.wanted_invocations(), " is more than ", kMaxWanted);
+  if (gpu.wanted_invocations() > kMaxTargetWantedInvocations)
+    return wrong("gpu.wanted_invocations: ", gpu.wanted_invocations(), " is more than ", kMaxTargetWantedInvocations);
+  if (gpu.shared_bytes() > kMaxTargetSharedBytes)
+    return wrong("gpu.shared_bytes: ", gpu.shared_bytes(), " is more than ", kMaxTargetSharedBytes);
   return absl::OkStatus();
 }
 

@@ -1,5 +1,8 @@
 #include "compiler/target/target.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "compiler/target/core_model.h"
 #include "compiler/target/target_kind.h"
 
@@ -39,7 +42,8 @@ std::int64_t Target::l2_bytes() const {
 }
 
 std::int64_t Target::max_loop_rounds() const {
-  const auto by_count = static_cast<std::int64_t>(record_.gpu().max_loop_rounds());
+  constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
+  const auto by_count = static_cast<std::int64_t>(std::min(record_.gpu().max_loop_rounds(), kAnyNumber));
   const std::int64_t by_time = record_.gpu().max_invocation_ms() * kRoundsInMs;
   return by_count == 0 ? by_time : by_time == 0 ? by_count : std::min(by_count, by_time);
 }

@@ -36,6 +36,17 @@ class JobList {
     for (const auto& job : jobs) job->cancel();
   }
 
+  // Without the lock; those of the moment.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::vector<std::shared_ptr<Job>> jobs;
+    {
+      std::lock_guard lock(mutex_);
+      jobs = jobs_;
+    }
+    for (const auto& job : jobs) visit(*job);
+  }
+
   // Lets go of jobs that have been answered.
   void clear() {
     std::vector<std::shared_ptr<Job>> jobs;

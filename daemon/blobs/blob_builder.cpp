@@ -96,9 +96,29 @@ void BlobBuilder::Job::join() {
     const BlobOutcome how = (*outcome)->found ? BlobOutcome::kHit : first ? BlobOutcome::kMiss : BlobOutcome::kJoined;
     self->answer(BlobAnswer{*outcome, how});
   };
-  keep(builder_.flights_.join(flight_key_, std::move(waiter),
-                              [&](const std::shared_ptr<BlobFlights::Flight>& flight) { build(flight); }),
-       &ticket_);
+  waiter.client = caller_.client;
+  waiter.again = [self](const std::shared_ptr<BlobFlights::Flight>& flight) { self->build(flight); };
+  BlobFlights::Ticket ticket = builder_.flights_.join(
+      flight_key_, std::move(waiter), [&](const std::shared_ptr<BlobFlights::Flight>& flight) { build(flight); });
+  const std::shared_ptr<BlobFlights::Flight> flight = ticket.flight();
+  keep(std::move(ticket), &ticket_);
+  std::vector<ClientId> others;
+  {
+    std::lock_guard lock(mutex_);
+    others = others_;
+  }
+  for (const ClientId& client : others) flight->share(client);
+}
+
+void BlobBuilder::Job::share(const ClientId& client) {
+  std::shared_ptr<BlobFlights::Flight> flight;
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    others_.push_back(client);
+    flight = ticket_.flight();
+  }
+  if (flight) flight->share(client);
 }
 
 void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight) {
@@ -137,6 +157,7 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   absl::StatusOr<std::uint64_t> id = builder_.services_.pool->submit(std::move(job));
   if (!id.ok()) return flight->complete(id.status());
   flight->on_cancel([pool = builder_.services_.pool, id = *id] { pool->cancel(id); });
+  flight->on_join([pool = builder_.services_.pool, id = *id](const ClientId& client) { pool->share(id, client); });
 }
 
 void BlobBuilder::Job::store(v1::CompiledBlob& compiled, const std::shared_ptr<BlobFlights::Flight>& flight) {

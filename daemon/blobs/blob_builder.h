@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/file_digest/file_digest_cache.h"
@@ -89,6 +90,8 @@ class BlobBuilder::Job : public std::enable_shared_from_this<Job> {
         caller_(std::move(caller)) {}
 
   void cancel();
+  // Another client waits for it, too.
+  void share(const ClientId& client);
 
  private:
   friend class BlobBuilder;
@@ -122,6 +125,7 @@ class BlobBuilder::Job : public std::enable_shared_from_this<Job> {
   std::chrono::system_clock::time_point began_;
   std::mutex mutex_;
   bool ended_ = false;  // answered or cancelled
+  std::vector<ClientId> others_;
   BlobToolchains::Flights::Ticket toolchain_ticket_;
   BlobFlights::Ticket ticket_;
 };

@@ -22,6 +22,10 @@ BlobToolchains::Flights::Ticket BlobToolchains::find(const std::string& kind, co
   }
   Flights::Waiter waiter;
   waiter.done = [done = std::move(done)](const Outcome& outcome, bool) { done(outcome); };
+  waiter.client = client;
+  waiter.again = [this, kind, client](std::shared_ptr<Flights::Flight> flight) {
+    ask(kind, client, std::move(flight));
+  };
   return flights_.join(sha256("toolchain " + kind), std::move(waiter),
                        [&](std::shared_ptr<Flights::Flight> flight) { ask(kind, client, std::move(flight)); });
 }
@@ -30,7 +34,6 @@ void BlobToolchains::ask(const std::string& kind, const ClientId& client, std::s
   CompileJob job;
   job.client = client;
   job.request.mutable_toolchain()->set_kind(kind);
-  job.key = sha256("toolchain " + kind);
   job.what = absl::StrCat("the question for a compiler of '", kind, "' blobs");
   job.done = [this, kind, flight](absl::StatusOr<v1::WorkerReply> reply) {
     if (!reply.ok()) return flight->complete(reply.status());
@@ -41,6 +44,7 @@ void BlobToolchains::ask(const std::string& kind, const ClientId& client, std::s
   absl::StatusOr<std::uint64_t> id = pool_->submit(std::move(job));
   if (!id.ok()) return flight->complete(id.status());
   flight->on_cancel([pool = pool_, id = *id] { pool->cancel(id); });
+  flight->on_join([pool = pool_, id = *id](const ClientId& other) { pool->share(id, other); });
 }
 
 void BlobToolchains::remember(const std::string& kind, const std::shared_ptr<const v1::ToolchainInfo>& info) {

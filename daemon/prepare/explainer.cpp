@@ -50,7 +50,6 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     *job.request.mutable_lower() = request_.graph();
     *job.request.mutable_records() = inputs.tuning->records;
     job.request.mutable_blob_libraries()->Assign(inputs.libraries.begin(), inputs.libraries.end());
-    job.key = cache::key(material);
     job.what = absl::StrCat("a graph of ", request_.graph().nodes_size(), " nodes");
     submit(std::move(job), [](ExplainJob& self, v1::WorkerReply& reply) { self.lowered(*reply.mutable_lowered()); });
   }
@@ -212,23 +211,22 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
     for (auto& [index, spec] : dumped) {
       CompileJob job;
       job.what = absl::StrCat("kernel '", spec.symbol(), "'");
-      job.key =
-          cache::key(kernel_key(services_, spec, request_.target(), without_dump(request_.options()), client_.uid));
       *job.request.mutable_compile() = std::move(spec);
       submit(std::move(job), [index = index](ExplainJob& self, v1::WorkerReply& reply) {
         self.compiled_again(index, *reply.mutable_compiled());
       });
     }
-    v1::PrepareRequest request;
-    request.set_model(request_.model());
-    request.set_protocol_version(request_.protocol_version());
-    *request.mutable_graph() = std::move(*request_.mutable_graph());
-    *request.mutable_target() = request_.target();
-    *request.mutable_options() = without_dump(request_.options());
+    auto request = std::make_shared<v1::PrepareRequest>();
+    request->set_model(request_.model());
+    request->set_protocol_version(request_.protocol_version());
+    *request->mutable_graph() = std::move(*request_.mutable_graph());
+    *request->mutable_target() = request_.target();
+    *request->mutable_options() = without_dump(request_.options());
     PlanFlights::Ticket ticket = preparer_->prepare(
-        request, {.client = client_,
-                  .done = [self = shared_from_this()](absl::StatusOr<Prepared> plan) { self->prepared(plan); },
-                  .progress = nullptr});
+        std::move(request),
+        {.client = client_,
+         .done = [self = shared_from_this()](absl::StatusOr<Prepared> plan) { self->prepared(plan); },
+         .progress = nullptr});
     std::lock_guard lock(mutex_);
     if (!ended_) ticket_ = std::move(ticket);
   }
@@ -317,7 +315,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
 
 std::shared_ptr<Explainer::Job> Explainer::explain(const v1::ExplainRequest& request, const ClientId& client,
                                                    Done done) {
-  absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
+  absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target(),
+                                         request.options(), request.model());
   if (!status.ok()) {
     done(status);
     return nullptr;

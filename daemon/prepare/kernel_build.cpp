@@ -24,6 +24,7 @@ void assemble(const BuildServices& services, const v1::Target& target, const std
       });
   if (!id.ok()) return flight->complete(id.status());
   flight->on_cancel([ptx = services.ptx, id = *id] { ptx->cancel(id); });
+  flight->on_join([ptx = services.ptx, id = *id](const ClientId& other) { ptx->share(id, other); });
 }
 
 void store_kernel(const BuildServices& services, const cache::KeyMaterial& material, const std::string& what,
@@ -57,7 +58,6 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   *job.request.mutable_options() = options;
   job.request.mutable_options()->set_pass_times(true);
   job.client = client;
-  job.key = cache::key(material);
   job.what = absl::StrCat("kernel '", spec.symbol(), "'");
   job.done = [services, material = std::move(material), symbol = spec.symbol(), target, client,
               flight](absl::StatusOr<v1::WorkerReply> reply) {
@@ -78,6 +78,7 @@ void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, con
   absl::StatusOr<std::uint64_t> id = services.pool->submit(std::move(job));
   if (!id.ok()) return flight->complete(id.status());
   flight->on_cancel([pool = services.pool, id = *id] { pool->cancel(id); });
+  flight->on_join([pool = services.pool, id = *id](const ClientId& other) { pool->share(id, other); });
 }
 
 }  // namespace hearth::daemon

@@ -48,7 +48,13 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options) {
   v1::CompileOptions result = options;
   result.clear_dump();
   result.clear_pass_times();
+  result.clear_var_values();
   return result;
+}
+
+void clear_provenance(v1::Graph* graph) {
+  graph->clear_provenance();
+  for (v1::Loop& loop : *graph->mutable_loops()) loop.mutable_body()->clear_provenance();
 }
 
 cache::KeyMaterial kernel_key(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
@@ -70,6 +76,7 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
       client_(client),
       flight_(std::move(flight)) {
   *request_.mutable_lower() = graph;
+  clear_provenance(request_.mutable_lower());
   *request_.mutable_target() = target_;
   *request_.mutable_options() = options_;
   request_.mutable_options()->set_pass_times(true);  // whoever joins may want a trace
@@ -78,7 +85,25 @@ PlanBuild::PlanBuild(const BuildServices& services, const v1::Graph& graph, cons
 }
 
 void PlanBuild::start() {
+  flight_->on_join([self = shared_from_this()](const ClientId& client) { self->share(client); });
   services_.executor->post([self = shared_from_this()] { self->look_up(); });
+}
+
+void PlanBuild::share(const ClientId& client) {
+  std::uint64_t lower_job = 0;
+  std::vector<std::shared_ptr<KernelFlights::Flight>> flights;
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    others_.push_back(client);
+    lower_job = lower_job_;
+    for (const KernelFlights::Ticket& ticket : tickets_) flights.push_back(ticket.flight());
+  }
+  if (lower_job != 0) services_.pool->share(lower_job, client);
+  for (const auto& flight : flights) {
+    if (flight) flight->share(client);
+  }
+  blob_jobs_.for_each([&](BlobBuilder::Job& job) { job.share(client); });
 }
 
 void PlanBuild::look_up() {
@@ -94,7 +119,6 @@ void PlanBuild::lower() {
   const int num_nodes = request_.lower().nodes_size();
   job.request = inputs_.libraries.empty() ? std::move(request_) : request_;
   job.client = client_;
-  job.key = cache::key(inputs_.flight());
   job.what = absl::StrCat("a graph of ", num_nodes, " nodes");
   job.done = [self = shared_from_this()](absl::StatusOr<v1::WorkerReply> reply) {
     auto shared = std::make_shared<absl::StatusOr<v1::WorkerReply>>(std::move(reply));
@@ -104,12 +128,15 @@ void PlanBuild::lower() {
   absl::StatusOr<std::uint64_t> id = services_.pool->submit(std::move(job));
   if (!id.ok()) return fail(id.status());
   bool ended = false;
+  std::vector<ClientId> others;
   {
     std::lock_guard lock(mutex_);
     lower_job_ = *id;
     ended = ended_;
+    others = others_;
   }
-  if (ended) services_.pool->cancel(*id);
+  if (ended) return services_.pool->cancel(*id);
+  for (const ClientId& client : others) services_.pool->share(*id, client);
 }
 
 void PlanBuild::lowered(absl::StatusOr<v1::WorkerReply> reply) {
@@ -145,12 +172,25 @@ void PlanBuild::find_or_compile(std::size_t index) {
   waiter.done = [self = shared_from_this(), index](const KernelFlights::Outcome& outcome, bool first) {
     self->kernel_ready(index, outcome, first);
   };
+  waiter.client = client_;
+  waiter.again = [self = shared_from_this(), index](std::shared_ptr<KernelFlights::Flight> flight) {
+    const v1::KernelSpec& own = self->lowered_.kernels(static_cast<int>(index));
+    build_kernel(self->services_, own, self->target_, self->options_, self->client_,
+                 kernel_key(self->services_, own, self->target_, self->options_, self->client_.uid), std::move(flight));
+  };
   KernelFlights::Ticket ticket = services_.kernel_flights->join(
       cache::key(material), std::move(waiter), [&](std::shared_ptr<KernelFlights::Flight> flight) {
         build_kernel(services_, spec, target_, options_, client_, std::move(material), std::move(flight));
       });
-  std::lock_guard lock(mutex_);
-  if (!ended_) tickets_.push_back(std::move(ticket));
+  const std::shared_ptr<KernelFlights::Flight> flight = ticket.flight();
+  std::vector<ClientId> others;
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_) return;
+    tickets_.push_back(std::move(ticket));
+    others = others_;
+  }
+  for (const ClientId& client : others) flight->share(client);
 }
 
 void PlanBuild::kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first) {

@@ -125,6 +125,8 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void cancel();
 
  private:
+  // Another client waits for this build: its jobs also take that client's turns.
+  void share(const ClientId& client);
   void look_up();
   void found(FoundPlan plan);
   // One blob of the stored plan `stored_` is still what it was, or not.
@@ -149,13 +151,14 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   const v1::Target target_;
   const v1::CompileOptions options_;
   const std::string model_;  // what the client calls it
-  const ClientId client_;    // whose turns its jobs take
+  const ClientId client_;    // who began it
   const std::shared_ptr<PlanFlights::Flight> flight_;
 
   v1::LoweredPlan lowered_;  // written before the kernel flights start, then read only until publish()
   std::mutex mutex_;
   bool ended_ = false;
   std::uint64_t lower_job_ = 0;
+  std::vector<ClientId> others_;  // who wait for it, too
   std::vector<KernelFlights::Ticket> tickets_;
   JobList<BlobBuilder::Job> blob_jobs_;
   FoundPlan stored_;            // a stored plan whose blobs are being checked
@@ -169,8 +172,10 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   BuildTrace trace_;
 };
 
-// The options that enter keys and worker requests of a build: `dump` off.
+// The options that enter keys and worker requests of a build: `dump` off, and what only dumps read.
 v1::CompileOptions without_dump(const v1::CompileOptions& options);
+// The graph's part of it: errors of a build that users share name no user's sources (daemon/prepare/node_sources.h).
+void clear_provenance(v1::Graph* graph);
 
 // One kernel, found or compiled: the body of a kernel flight.
 void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,

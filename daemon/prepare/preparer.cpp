@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "daemon/prepare/node_sources.h"
 
 namespace hearth::daemon {
 namespace {
@@ -21,9 +22,12 @@ Prepared answer_of(FoundPlan found) {
 
 }  // namespace
 
-absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target) const {
+absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target,
+                             const v1::CompileOptions& options, const std::string& model) const {
   if (closed_) return absl::UnavailableError("the daemon is shutting down");
   HEARTH_RETURN_IF_ERROR(check_protocol_version(protocol_version));
+  HEARTH_RETURN_IF_ERROR(check_model_name(model, limits_));
+  HEARTH_RETURN_IF_ERROR(check_options(options, limits_));
   HEARTH_RETURN_IF_ERROR(check_target(target, limits_));
   return check_graph(graph, limits_);
 }
@@ -67,13 +71,16 @@ bool is_of_another_user(const cache::MissExplanation& nearest) {
   return std::find(nearest.differing.begin(), nearest.differing.end(), KeyNamespace::kPart) != nearest.differing.end();
 }
 
-PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller caller) {
-  if (absl::Status status = check(request.protocol_version(), request.graph(), request.target()); !status.ok()) {
+PlanFlights::Ticket Preparer::prepare(std::shared_ptr<const v1::PrepareRequest> shared, Caller caller) {
+  const v1::PrepareRequest& request = *shared;
+  if (absl::Status status =
+          check(request.protocol_version(), request.graph(), request.target(), request.options(), request.model());
+      !status.ok()) {
     caller.done(status);
     return {};
   }
-  const v1::CompileOptions options = without_dump(request.options());
-  PlanInputs inputs = plan_inputs(services_, request.graph(), request.target(), options, caller.client.uid);
+  PlanInputs inputs =
+      plan_inputs(services_, request.graph(), request.target(), without_dump(request.options()), caller.client.uid);
   std::optional<FoundPlan> found = find_recent_plan(services_, inputs);
   // Whether blobs are still what they were takes a build to find out.
   if (found && blobs_of(*found->plan.plan, inputs.libraries).empty()) {
@@ -89,21 +96,33 @@ PlanFlights::Ticket Preparer::prepare(const v1::PrepareRequest& request, Caller 
     return {};
   }
   PlanFlights::Waiter waiter;
+  waiter.client = caller.client;
   waiter.progress = std::move(caller.progress);
-  waiter.done = [done = std::move(caller.done)](const PlanFlights::Outcome& outcome, bool first) {
-    if (!outcome.ok()) return done(outcome.status());
+  waiter.done = [done = std::move(caller.done), shared](const PlanFlights::Outcome& outcome, bool first) {
+    if (!outcome.ok()) return done(NodeSources(shared->graph()).name(outcome.status()));
     const PrepareOutcome how = (*outcome)->found ? PrepareOutcome::kHit
                                : first           ? PrepareOutcome::kMiss
                                                  : PrepareOutcome::kJoined;
     done(Prepared{(*outcome)->key, *outcome, how});
   };
-  const Digest flight = cache::key(inputs.flight());
-  return flights_.join(flight, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
-    auto build = std::make_shared<PlanBuild>(services_, request.graph(), request.target(), options, request.model(),
-                                             std::move(inputs), caller.client, flight);
-    flight->on_cancel([build] { build->cancel(); });
-    build->start();
+  waiter.again = [this, shared, client = caller.client](std::shared_ptr<PlanFlights::Flight> flight) {
+    build(*shared,
+          plan_inputs(services_, shared->graph(), shared->target(), without_dump(shared->options()), client.uid),
+          client, std::move(flight));
+  };
+  const Digest key = cache::key(inputs.flight());
+  return flights_.join(key, std::move(waiter), [&](std::shared_ptr<PlanFlights::Flight> flight) {
+    build(request, std::move(inputs), caller.client, std::move(flight));
   });
+}
+
+void Preparer::build(const v1::PrepareRequest& request, PlanInputs inputs, const ClientId& client,
+                     std::shared_ptr<PlanFlights::Flight> flight) {
+  auto build =
+      std::make_shared<PlanBuild>(services_, request.graph(), request.target(), without_dump(request.options()),
+                                  request.model(), std::move(inputs), client, flight);
+  flight->on_cancel([build] { build->cancel(); });
+  build->start();
 }
 
 }  // namespace hearth::daemon

@@ -35,11 +35,12 @@ class Preparer {
 
   Preparer(BuildServices services, RequestLimits limits) : services_(std::move(services)), limits_(limits) {}
 
-  // `request` is read only until this returns.
-  PlanFlights::Ticket prepare(const v1::PrepareRequest& request, Caller caller);
+  // `request` is kept until the plan is there or the ticket was left.
+  PlanFlights::Ticket prepare(std::shared_ptr<const v1::PrepareRequest> request, Caller caller);
 
-  // The checks alone; also used by Explain.
-  absl::Status check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target) const;
+  // The checks alone; also used by Explain and Tune.
+  absl::Status check(std::uint32_t protocol_version, const v1::Graph& graph, const v1::Target& target,
+                     const v1::CompileOptions& options, const std::string& model) const;
 
   // From now on nothing new is accepted.
   void close() { closed_ = true; }
@@ -48,6 +49,8 @@ class Preparer {
  private:
   const BuildServices services_;
   const RequestLimits limits_;
+  void build(const v1::PrepareRequest& request, PlanInputs inputs, const ClientId& client,
+             std::shared_ptr<PlanFlights::Flight> flight);
   void answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller, const absl::Status& why);
 
   std::atomic<bool> closed_{false};

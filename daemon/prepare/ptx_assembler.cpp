@@ -20,7 +20,7 @@ absl::StatusOr<std::uint64_t> PtxAssembler::assemble(Kernel kernel, const Client
   CompileJob job;
   job.client = client;
   job.what = absl::StrCat("ptxas for kernel '", kernel.symbol, "'");
-  job.key = sha256(absl::StrCat("ptxas ", identity(), " ", kernel.arch, " ", kernel.ptx));
+  job.key = sha256(identity());
   v1::AssembleSpec& spec = *job.request.mutable_assemble();
   spec.set_symbol(std::move(kernel.symbol));
   spec.set_ptx(std::move(kernel.ptx));

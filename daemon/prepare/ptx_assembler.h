@@ -30,6 +30,7 @@ class PtxAssembler {
   absl::StatusOr<std::uint64_t> assemble(Kernel kernel, const ClientId& client,
                                          std::function<void(absl::StatusOr<v1::Artifact>)> done) const;
   void cancel(std::uint64_t job) const { pool_->cancel(job); }
+  void share(std::uint64_t job, const ClientId& client) const { pool_->share(job, client); }
 
  private:
   const std::string program_;

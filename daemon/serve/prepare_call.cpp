@@ -10,14 +10,17 @@
 
 #include "base/printable.h"
 #include "daemon/log_fields.h"
+#include "daemon/log_limit.h"
 #include "daemon/store/artifact_grants.h"
 
 namespace hearth::daemon {
 namespace {
 
 constexpr std::size_t kMaxPendingProgress = 64;
-constexpr std::uint64_t kArtifactBytes = 512;  // of an answer, for each artifact that it names
-constexpr std::uint64_t kSpanBytes = 128;      // likewise, for each span of a trace
+constexpr std::size_t kMaxModelBytes = 256;      // of the model's name in the log
+constexpr std::size_t kMaxMessageBytes = 4'096;  // likewise, of an error's message
+constexpr std::uint64_t kArtifactBytes = 512;    // of an answer, for each artifact that it names
+constexpr std::uint64_t kSpanBytes = 128;        // likewise, for each span of a trace
 
 // Unique in a daemon's life.
 std::int64_t next_number() {
@@ -73,7 +76,7 @@ void PrepareCall::begin() {
   caller.client = client();
   caller.done = callback(&PrepareCall::answer);
   if (request().want_progress()) caller.progress = callback(&PrepareCall::report);
-  auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(request(), std::move(caller)));
+  auto ticket = std::make_shared<PlanFlights::Ticket>(services_.preparer->prepare(shared_request(), std::move(caller)));
   on_cancel([ticket] { ticket->leave(); });
   if (request().want_progress()) std::invoke(callback(&PrepareCall::report_queued));
 }
@@ -99,18 +102,29 @@ void PrepareCall::report(const BuildProgress& progress) {
   send(std::move(event));
 }
 
+// One line a client and minute: each is as long as the client likes, and its caller has been told.
+void PrepareCall::tell_failure(const absl::Status& why, const std::string& of_model, double took_ms,
+                               LogFields::Fields fields) const {
+  static LogLimit& limit = *new LogLimit();
+  const std::uint64_t key = std::uint64_t{client().uid} << 32 | static_cast<std::uint32_t>(client().pid);
+  const std::optional<std::uint64_t> times = limit.count(key);
+  if (!times) return;
+  const LogFields told(std::move(fields));
+  spdlog::info("{}: prepare{} failed after {:.1f} ms{}: {}", name_, of_model, took_ms,
+               *times > 1 ? fmt::format(" ({} times in a minute)", *times) : "",
+               shortened(std::string_view(why.message().data(), why.message().size()), kMaxMessageBytes));
+}
+
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
   LogFields::Fields told = {{"call", number_}, {"user", std::int64_t{client().uid}}, {"ms", took_ms}};
-  const std::string model = printable(request().model());
+  const std::string model = shortened(printable(shortened(request().model(), kMaxModelBytes)), kMaxModelBytes);
   const std::string of_model = model.empty() ? "" : " of " + model;
   if (!model.empty()) told.emplace_back("model", model);
   if (!prepared.ok()) {
     told.emplace_back("outcome", "error");
     told.emplace_back("error", std::string(absl::StatusCodeToString(prepared.status().code())));
-    const LogFields fields(std::move(told));
-    spdlog::info("{}: prepare{} failed after {:.1f} ms: {}", name_, of_model, took_ms,
-                 std::string(prepared.status().message()));
+    tell_failure(prepared.status(), of_model, took_ms, std::move(told));
     services_.preparer->services().accounts->count(client().uid, PrepareOutcome::kError);
     return fail(prepared.status());
   }

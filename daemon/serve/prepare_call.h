@@ -3,8 +3,10 @@
 //   return new PrepareCall(calls, context, bytes);
 #pragma once
 #include <chrono>
+#include <string>
 
 #include "daemon/activity.h"
+#include "daemon/log_fields.h"
 #include "daemon/metrics.h"
 #include "daemon/prepare/leases.h"
 #include "daemon/prepare/preparer.h"
@@ -22,6 +24,8 @@ class PrepareCall final : public RequestStream<v1::PrepareRequest, v1::PrepareEv
   void report_queued();
   void report(const BuildProgress& progress);
   void answer(absl::StatusOr<Prepared> prepared);
+  void tell_failure(const absl::Status& why, const std::string& of_model, double took_ms,
+                    LogFields::Fields fields) const;
   void count_failure() override {
     services_.metrics->count(PrepareOutcome::kError, std::chrono::steady_clock::now() - began_);
   }

@@ -4,6 +4,7 @@
 //   class TuneCall final : public RequestStream<v1::TuneRequest, v1::TuneEvent> { ... };
 //   TuneCall::TuneCall(...) : RequestStream(services, context, bytes) { start(); }
 #pragma once
+#include <memory>
 #include <utility>
 
 #include "daemon/prepare/preparer.h"
@@ -29,7 +30,9 @@ class RequestStream : public EventStream<Event> {
       executor_->post_for(this->client(), this->unlocked_callback(&RequestStream::measure));
     }
   }
-  const Request& request() const { return request_; }
+  const Request& request() const { return *request_; }
+  // It may be kept beyond the call.
+  std::shared_ptr<const Request> shared_request() const { return request_; }
   virtual void begin() = 0;
 
  private:
@@ -51,7 +54,7 @@ class RequestStream : public EventStream<Event> {
     if (!parses_.exchange(true)) read();
   }
   void read() {
-    if (absl::Status read = from_byte_buffer(*bytes_, request_); !read.ok()) return refuse(read);
+    if (absl::Status read = from_byte_buffer(*bytes_, *request_); !read.ok()) return refuse(read);
     begin();
   }
   void refuse(const absl::Status& why) { this->callback (&RequestStream::fail_with)(why); }
@@ -62,7 +65,7 @@ class RequestStream : public EventStream<Event> {
   grpc::ByteBuffer* const bytes_;
   MemoryBudget::Charge charge_;
   std::atomic<bool> parses_{false};
-  Request request_;
+  const std::shared_ptr<Request> request_ = std::make_shared<Request>();
 };
 
 }  // namespace hearth::daemon

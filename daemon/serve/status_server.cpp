@@ -20,8 +20,9 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr unsigned kMaxConnections = 32;
-constexpr unsigned kTimeoutS = 10;
+constexpr unsigned kMaxConnections = 128;
+constexpr std::size_t kMaxOpen = 96;  // beyond, the oldest is closed: who holds connections shuts nobody out
+constexpr unsigned kTimeoutS = 2;
 constexpr std::size_t kRequestBytes = 4096;
 
 MHD_Result respond(MHD_Connection* connection, unsigned code, const char* type, const std::string& text) {
@@ -50,6 +51,21 @@ MHD_Result answer(void* context, MHD_Connection* connection, const char* url, co
     return respond(connection, health == "ready" ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, kText, health + "\n");
   }
   return respond(connection, MHD_HTTP_NOT_FOUND, kText, "/metrics, /live or /ready\n");
+}
+
+void note_connection(void* context, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what) {
+  StatusServer::Connections& open = static_cast<StatusServer*>(context)->connections();
+  if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+    std::erase(open, connection);
+    return;
+  }
+  open.push_back(connection);
+  if (open.size() <= kMaxOpen) return;
+  // It is told as closed when the server sees that; until then it is no longer the oldest.
+  MHD_Connection* const oldest = open.front();
+  open.pop_front();
+  if (const MHD_ConnectionInfo* info = MHD_get_connection_info(oldest, MHD_CONNECTION_INFO_CONNECTION_FD))
+    ::shutdown(info->connect_fd, SHUT_RDWR);
 }
 
 absl::Status not_heard(const std::string& address) {
@@ -126,10 +142,11 @@ absl::StatusOr<std::unique_ptr<StatusServer>> StatusServer::start(const std::str
   HEARTH_ASSIGN_OR_RETURN(UniqueFd listening, listen_at(address, is_public));
   std::unique_ptr<StatusServer> server(
       new StatusServer(std::move(pages), !address.empty() && address.front() == '/' ? address : std::string()));
-  server->http_ = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer,
-                                   server.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening.get()),
-                                   MHD_OPTION_CONNECTION_LIMIT, kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT,
-                                   kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kRequestBytes, MHD_OPTION_END);
+  server->http_ =
+      MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_EPOLL, 0, nullptr, nullptr, &answer, server.get(),
+                       MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listening.get()), MHD_OPTION_CONNECTION_LIMIT,
+                       kMaxConnections, MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                       kRequestBytes, MHD_OPTION_NOTIFY_CONNECTION, &note_connection, server.get(), MHD_OPTION_END);
   if (server->http_ == nullptr)
     return absl::UnavailableError(absl::StrCat("'", address, "': no HTTP server can be made"));
   server->address_ = address_of(listening.get(), address);

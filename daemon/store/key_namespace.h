@@ -10,10 +10,10 @@
 #pragma once
 #include <absl/strings/str_cat.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 
+#include "daemon/operator.h"
 #include "hearth/v1/graph.pb.h"
 #include "kernels_cache/action_key.h"
 
@@ -45,13 +45,29 @@ class KeyNamespace {
   }
 
  private:
-  static bool is_operator(uid_t user) { return user == 0 || user == ::geteuid(); }
-
+  static std::size_t number_bytes(v1::DType dtype) {
+    switch (dtype) {
+      case v1::I64:
+      case v1::U64:
+      case v1::F64:
+        return 8;
+      case v1::I32:
+      case v1::U32:
+      case v1::F32:
+        return 4;
+      case v1::I16:
+      case v1::U16:
+      case v1::F16:
+      case v1::BF16:
+        return 2;
+      default:
+        return 1;
+    }
+  }
   // A constant of one number, as most graphs have, says no more than the kernels that it becomes part of.
   static bool has_data(const v1::Graph& graph) {
-    constexpr std::size_t kNumberBytes = 8;
     const auto holds_data = [](const v1::Node& node) {
-      return node.op() == v1::CONSTANT && node.data().size() > kNumberBytes;
+      return node.op() == v1::CONSTANT && node.data().size() > number_bytes(node.dtype());
     };
     const auto any = [&](const auto& nodes) { return std::any_of(nodes.begin(), nodes.end(), holds_data); };
     return any(graph.nodes()) || std::any_of(graph.loops().begin(), graph.loops().end(),

@@ -2,10 +2,13 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/kernel_abi.h"
 #include "base/status_macros.h"
+#include "proto/target_limits.h"
 #include "proto/versions.h"
 
 namespace hearth::daemon {
@@ -17,6 +20,10 @@ absl::Status over(const std::string& what, std::size_t value, std::size_t limit,
   return absl::InvalidArgumentError(absl::StrCat(what, ": ", value, " exceeds the limit of ", limit, remedy));
 }
 
+absl::Status check_name(const std::string& what, const std::string& name, const RequestLimits& limits) {
+  return name.size() > limits.name_bytes ? over(what, name.size(), limits.name_bytes) : absl::OkStatus();
+}
+
 absl::Status check_node(const v1::Graph& graph, int index, const RequestLimits& limits) {
   const v1::Node& node = graph.nodes(index);
   const auto where = [&](const char* what) {
@@ -26,7 +33,7 @@ absl::Status check_node(const v1::Graph& graph, int index, const RequestLimits& 
   if (size(node.inputs_size()) > limits.inputs) return over(where("inputs"), size(node.inputs_size()), limits.inputs);
   if (size(node.axes_size()) > limits.rank) return over(where("axes"), size(node.axes_size()), limits.rank);
   if (size(node.args_size()) > 2 * limits.rank) return over(where("args"), size(node.args_size()), 2 * limits.rank);
-  if (node.name().size() > limits.name_bytes) return over(where("name bytes"), node.name().size(), limits.name_bytes);
+  HEARTH_RETURN_IF_ERROR(check_name(where("name bytes"), node.name(), limits));
   for (const v1::Expr& expr : node.args()) {
     if (size(expr.tokens_size()) > limits.expression_tokens) {
       return over(where("expression tokens"), size(expr.tokens_size()), limits.expression_tokens);
@@ -49,6 +56,7 @@ absl::Status check_nodes(const v1::Graph& graph, const RequestLimits& limits) {
     HEARTH_RETURN_IF_ERROR(check_node(graph, i, limits));
   }
   for (const v1::GraphOutput& output : graph.outputs()) {
+    HEARTH_RETURN_IF_ERROR(check_name("name bytes of an output", output.name(), limits));
     if (output.node() >= static_cast<std::uint32_t>(graph.nodes_size())) {
       return absl::InvalidArgumentError(
           absl::StrCat("output '", output.name(), "' names node ", output.node(), " of ", graph.nodes_size()));
@@ -100,11 +108,18 @@ absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits) {
   if (static_cast<std::size_t>(graph.vars_size()) > limits.vars) {
     return over("graph variables", static_cast<std::size_t>(graph.vars_size()), limits.vars);
   }
+  for (const v1::Variable& variable : graph.vars()) {
+    HEARTH_RETURN_IF_ERROR(check_name("name bytes of a variable", variable.name(), limits));
+    const auto num_parts = static_cast<std::size_t>(std::max(variable.ends_size(), variable.points_size()));
+    if (num_parts > limits.parts) return over("parts of a variable's range", num_parts, limits.parts);
+  }
   if (graph.carried_size() > graph.outputs_size()) {
     return over("carried outputs", static_cast<std::size_t>(graph.carried_size()),
                 static_cast<std::size_t>(graph.outputs_size()));
   }
   for (const v1::CarriedInput& carried : graph.carried()) {
+    HEARTH_RETURN_IF_ERROR(check_name("name bytes of a carried output", carried.output(), limits));
+    HEARTH_RETURN_IF_ERROR(check_name("name bytes of a carried input", carried.input(), limits));
     if (static_cast<std::size_t>(carried.storage_size()) > limits.rank)
       return over("axes of a carried output", static_cast<std::size_t>(carried.storage_size()), limits.rank);
   }
@@ -125,12 +140,32 @@ absl::Status check_target(const v1::Target& target, const RequestLimits& limits)
   if (static_cast<std::size_t>(target.features_size()) > limits.target_features) {
     return over("target features", static_cast<std::size_t>(target.features_size()), limits.target_features);
   }
+  const std::pair<const char*, const std::string*> texts[] = {{"bytes of target.device", &target.device()},
+                                                              {"bytes of target.triple", &target.triple()},
+                                                              {"bytes of target.arch", &target.arch()}};
+  for (const auto& [what, text] : texts) {
+    if (text->size() > kMaxTargetTextBytes) return over(what, text->size(), kMaxTargetTextBytes);
+  }
+  for (const std::string& feature : target.features()) {
+    if (feature.size() > kMaxTargetTextBytes)
+      return over("bytes of one of target.features", feature.size(), kMaxTargetTextBytes);
+  }
   if (target.abi_version() != HEARTH_KERNEL_ABI_VERSION) {
     return absl::FailedPreconditionError(absl::StrCat("kernel ABI version ", target.abi_version(),
                                                       " is not built here; this daemon builds ",
                                                       HEARTH_KERNEL_ABI_VERSION));
   }
   return absl::OkStatus();
+}
+
+absl::Status check_options(const v1::CompileOptions& options, const RequestLimits& limits) {
+  if (options.opt_level() > kMaxOptLevel) return over("options.opt_level", options.opt_level(), kMaxOptLevel);
+  const auto num_values = static_cast<std::size_t>(options.var_values_size());
+  return num_values > limits.vars ? over("options.var_values", num_values, limits.vars) : absl::OkStatus();
+}
+
+absl::Status check_model_name(const std::string& name, const RequestLimits& limits) {
+  return check_name("bytes of the model's name", name, limits);
 }
 
 }  // namespace hearth::daemon

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/status_macros.h"
 #include "hearth/v1/artifact.pb.h"
@@ -22,13 +23,17 @@ struct RequestLimits {
   std::size_t vars = 256;
   std::size_t rank = 32;  // axes and expressions of one node count half a pair each
   std::size_t expression_tokens = 256;
-  std::size_t inputs = 4'096;  // of one node
-  std::size_t name_bytes = 4'096;
+  std::size_t inputs = 4'096;      // of one node
+  std::size_t name_bytes = 4'096;  // of nodes, inputs, outputs, variables and the model
+  std::size_t parts = 256;         // of one variable's range; how many plans they may make together is the compiler's
   std::size_t target_features = 1'024;
 };
 
 absl::Status check_protocol_version(std::uint32_t version);
 absl::Status check_graph(const v1::Graph& graph, const RequestLimits& limits);
 absl::Status check_target(const v1::Target& target, const RequestLimits& limits);
+absl::Status check_options(const v1::CompileOptions& options, const RequestLimits& limits);
+// What the client calls the model.
+absl::Status check_model_name(const std::string& name, const RequestLimits& limits);
 
 }  // namespace hearth::daemon

@@ -263,7 +263,8 @@ Tuner::Tuner(const Preparer* preparer, unsigned num_workers, std::chrono::millis
     : preparer_(preparer), num_workers_(num_workers), turn_(turn), clock_(clock) {}
 
 std::shared_ptr<Tuner::Job> Tuner::tune(const v1::TuneRequest& request, Caller caller) {
-  absl::Status status = preparer_->check(request.protocol_version(), request.graph(), request.target());
+  absl::Status status =
+      preparer_->check(request.protocol_version(), request.graph(), request.target(), request.options(), /*model=*/"");
   if (status.ok() && !is_timed(request.target()) && !(request.caller_times() && request.target().has_gpu())) {
     status =
         absl::UnimplementedError(absl::StrCat("no worker has device '", request.target().device(),

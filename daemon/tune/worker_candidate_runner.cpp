@@ -47,7 +47,6 @@ std::vector<absl::StatusOr<v1::WorkerReply>> WorkerCandidateRunner::perform_all(
     job.request.Swap(&work[i].request);
     *job.request.mutable_target() = target_;
     if (!job.request.has_options()) *job.request.mutable_options() = options_;
-    job.key = sha256(job.request.SerializeAsString());
     job.what = std::move(work[i].what);
     job.done = [put, i](absl::StatusOr<v1::WorkerReply> reply) { put(i, std::move(reply)); };
     absl::StatusOr<std::uint64_t> id = absl::CancelledError("the tuning run was cancelled");

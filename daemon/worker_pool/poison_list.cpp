@@ -32,8 +32,13 @@ void make_room(const std::string& folder) {
 
 }  // namespace
 
-absl::Status PoisonList::check(const Digest& key, Clock::time_point now) {
+absl::Status PoisonList::check(const Digest& digest, uid_t user, Clock::time_point now) {
   std::lock_guard lock(mutex_);
+  absl::Status own = check(key_of(digest, user), user, now);
+  return !own.ok() || is_operator(user) ? own : check(key_of(digest, 0), user, now);
+}
+
+absl::Status PoisonList::check(const Key& key, uid_t user, Clock::time_point now) {
   auto it = records_.find(key);
   if (it == records_.end() || it->second.deaths < kDeathsToRefuse) return absl::OkStatus();
   if (now >= it->second.refused_until) {
@@ -41,25 +46,28 @@ absl::Status PoisonList::check(const Digest& key, Clock::time_point now) {
     return absl::OkStatus();
   }
   const auto left = std::chrono::ceil<std::chrono::seconds>(it->second.refused_until - now).count();
-  return absl::FailedPreconditionError(absl::StrCat(it->second.sentence, "; ", left, " s left"));
+  const Refusal& refusal = it->second.refusal;
+  return absl::FailedPreconditionError(
+      absl::StrCat(refusal.sentence, is_operator(user) ? "; " + refusal.bundle : "", "; ", left, " s left"));
 }
 
-std::string PoisonList::record_death(const Digest& key, const std::string& what, std::string_view request,
-                                     Clock::time_point now) {
+std::optional<PoisonList::Refusal> PoisonList::record_death(const Digest& digest, uid_t user, const std::string& what,
+                                                            std::string_view request, Clock::time_point now) {
   std::lock_guard lock(mutex_);
   forget_old(now);
-  Record& record = records_[key];
+  Record& record = records_[key_of(digest, user)];
   record.last_death = now;
-  if (++record.deaths < kDeathsToRefuse) return {};
+  if (++record.deaths < kDeathsToRefuse) return std::nullopt;
   record.refused_until = now + refuse_for_;
-  record.sentence = absl::StrCat(what, " killed ", record.deaths, " compiler workers and is refused for ",
-                                 refuse_for_.count() / 1000, " s; ", write_bundle(key, request));
-  return record.sentence;
+  record.refusal = {absl::StrCat(what, " killed ", record.deaths, " compiler workers and is refused for ",
+                                 refuse_for_.count() / 1000, " s"),
+                    write_bundle(digest, request)};
+  return record.refusal;
 }
 
-void PoisonList::record_success(const Digest& key) {
+void PoisonList::record_success(const Digest& digest, uid_t user) {
   std::lock_guard lock(mutex_);
-  records_.erase(key);
+  records_.erase(key_of(digest, user));
 }
 
 void PoisonList::forget_old(Clock::time_point now) {
@@ -68,8 +76,8 @@ void PoisonList::forget_old(Clock::time_point now) {
   }
 }
 
-std::string PoisonList::write_bundle(const Digest& key, std::string_view request) const {
-  const std::string path = absl::StrCat(repro_folder_, "/", to_hex(key).substr(0, 16), kBundleSuffix);
+std::string PoisonList::write_bundle(const Digest& digest, std::string_view request) const {
+  const std::string path = absl::StrCat(repro_folder_, "/", to_hex(digest).substr(0, 16), kBundleSuffix);
   if (request.size() > kMaxBundleBytes) return "its repro bundle would be too large";
   if (::mkdir(repro_folder_.c_str(), 0700) != 0 && errno != EEXIST) {
     return absl::StrCat("no repro bundle: cannot create '", repro_folder_, "': ", std::strerror(errno));

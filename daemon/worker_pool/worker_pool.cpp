@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "daemon/operator.h"
 
 namespace hearth::daemon {
 namespace {
@@ -70,10 +71,15 @@ WorkerPool::WorkerPool(WorkerPoolOptions options, PoisonList* poison, Metrics* m
       poison_(poison),
       metrics_(metrics),
       queue_(options_.max_queued_lowerings, *options_.clock) {
-  const unsigned num_slots = std::max(1u, options_.num_workers);
-  for (unsigned i = 0; i < num_slots + options_.num_spare; ++i) {
+  const unsigned num_slots = std::max(1u, options_.num_workers), num_all = num_slots + options_.num_spare;
+  // A quarter of all is there for others than who has long jobs; one regular worker at least keeps what it has begun.
+  const unsigned num_shared = options_.num_spare > 0 ? (num_all + 3) / 4 : 0;
+  const unsigned num_reserved = std::min(num_slots - 1, num_shared - std::min(num_shared, options_.num_spare));
+  for (unsigned i = 0; i < num_all; ++i) {
     slots_.push_back(std::make_unique<Slot>());
-    slots_.back()->role = i < num_slots ? WorkerRole::kRegular : WorkerRole::kSpare;
+    slots_.back()->role = i < num_slots - num_reserved ? WorkerRole::kRegular
+                          : i < num_slots              ? WorkerRole::kReserved
+                                                       : WorkerRole::kSpare;
     slots_.back()->wake_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
   for (auto& slot : slots_) slot->thread = std::thread([this, &slot = *slot] { run(slot); });
@@ -93,7 +99,9 @@ WorkerPool::~WorkerPool() {
 }
 
 absl::StatusOr<std::uint64_t> WorkerPool::submit(CompileJob job) {
-  HEARTH_RETURN_IF_ERROR(poison_->check(job.key, options_.clock->now()));
+  job.request.clear_id();
+  job.digest = sha256(to_bytes(job.key) + job.request.SerializeAsString());
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.digest, job.client.uid, options_.clock->now()));
   {
     std::lock_guard lock(mutex_);
     job.id = ++last_id_;
@@ -172,9 +180,15 @@ void WorkerPool::run(Slot& slot) {
     }
     const Clock::time_point begin = options_.clock->now();
     absl::StatusOr<v1::WorkerReply> reply = absl::CancelledError("cancelled before it was compiled");
-    if (begin_job(slot, job->id)) reply = perform(slot, *job);
-    end_job(slot, job->id, options_.clock->now() - begin);
-    queue_.ended(job->client);
+    bool has_yielded = false;
+    if (begin_job(slot, job->id)) reply = perform(slot, *job, &has_yielded);
+    const Clock::duration took = options_.clock->now() - begin;
+    if (has_yielded) {
+      put_back(slot, *std::move(job), took);
+      continue;
+    }
+    end_job(slot, job->id, took);
+    queue_.ended(job->turn, took);
     if (options_.one_job_a_worker) drop_worker(slot);
     spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
                   milliseconds_of(options_.clock->now() - begin));
@@ -232,28 +246,49 @@ void WorkerPool::drop_worker(Slot& slot) {
   --live_workers_;
 }
 
-absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job) {
-  // Identical jobs that were queued before the key was refused.
-  HEARTH_RETURN_IF_ERROR(poison_->check(job.key, options_.clock->now()));
+void WorkerPool::put_back(Slot& slot, CompileJob job, std::chrono::nanoseconds took) {
+  spdlog::debug("{}: gave way to others after {} ms", job.what, milliseconds_of(took));
+  queue_.ended(job.turn, took);
+  {
+    std::lock_guard lock(mutex_);
+    slot.job = 0;
+    eventfd_t wakes = 0;
+    // Who cancelled it meanwhile has it ended when it would begin again.
+    if (!stopping_ && ::eventfd_read(slot.wake_fd, &wakes) == 0) cancelled_.insert(job.id);
+  }
+  job.is_long = true;
+  queue_.put_back(std::move(job));
+}
+
+absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job, bool* has_yielded) {
+  // Identical jobs that were queued before it was refused.
+  HEARTH_RETURN_IF_ERROR(poison_->check(job.digest, job.client.uid, options_.clock->now()));
   HEARTH_RETURN_IF_ERROR(ensure_worker(slot, job));
   if (job.started) job.started();
   const Clock::time_point started = options_.clock->now();
   metrics_->took(Timed::kQueue, started - job.queued_at);
-  Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd);
+  std::function<bool()> must_yield;
+  if (slot.role != WorkerRole::kRegular) {
+    must_yield = [&] {
+      return options_.clock->now() - started >= CompileQueue::kSlice && queue_.others_wait(job.turn);
+    };
+  }
+  Exchange exchange = slot.worker->exchange(job.request, slot.wake_fd, must_yield);
   if (exchange.end == WorkerEnd::kKilled) {
     // Killed from outside: most likely not this job's doing. Once more; a second time counts against it.
     drop_worker(slot);
     metrics_->worker_crashed();
     spdlog::warn("a compiler worker {} while compiling {}: trying once more", exchange.detail, job.what);
     HEARTH_RETURN_IF_ERROR(ensure_worker(slot, job));
-    exchange = slot.worker->exchange(job.request, slot.wake_fd);
+    exchange = slot.worker->exchange(job.request, slot.wake_fd, must_yield);
   }
+  *has_yielded = exchange.end == WorkerEnd::kYielded;
   if (exchange.end != WorkerEnd::kReply) {
     drop_worker(slot);
-    return describe_failure(job, exchange);
+    return *has_yielded ? absl::CancelledError(exchange.detail) : describe_failure(job, exchange);
   }
   if (exchange.reply.has_error()) {
-    poison_->record_success(job.key);
+    poison_->record_success(job.digest, job.client.uid);
     return from_worker_error(job, exchange.reply.error());
   }
   if (!answers(job.request, exchange.reply)) {
@@ -262,7 +297,7 @@ absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob
     exchange.detail = "answered with another kind of result";
     return describe_failure(job, exchange);
   }
-  poison_->record_success(job.key);
+  poison_->record_success(job.digest, job.client.uid);
   if (const std::optional<Timed> work = timed_as(job.request)) metrics_->took(*work, options_.clock->now() - started);
   v1::JobTimes& times = *exchange.reply.mutable_times();
   times.set_queued_ns(nanoseconds_of(job.queued_at));
@@ -285,20 +320,21 @@ absl::Status WorkerPool::describe_failure(const CompileJob& job, const Exchange&
     metrics_->worker_crashed();
     if (exchange.end == WorkerEnd::kOverLimit) code = absl::StatusCode::kResourceExhausted;
   }
-  const std::string refused =
-      poison_->record_death(job.key, job.what, job.request.SerializeAsString(), options_.clock->now());
+  const std::optional<PoisonList::Refusal> refused = poison_->record_death(
+      job.digest, job.client.uid, job.what, job.request.SerializeAsString(), options_.clock->now());
   const bool over_limit = exchange.end == WorkerEnd::kTimedOut || exchange.end == WorkerEnd::kOverLimit;
   if (over_limit) {
     const std::string& setting = exchange.end == WorkerEnd::kTimedOut ? options_.time_setting : options_.memory_setting;
     absl::StrAppend(&message, "; what it may use is the daemon's setting ", setting, " (hearthd --help)");
   }
-  if (!refused.empty()) {
-    absl::StrAppend(&message, "; ", refused);
+  if (refused) {
+    absl::StrAppend(&message, "; ", refused->sentence);
   } else if (!over_limit) {
     absl::StrAppend(&message, "; a new worker stands by: try again, `hearth stats` counts such ends");
   }
-  spdlog::error("{}", message);
-  return absl::Status(code, message);
+  const std::string with_bundle = absl::StrCat(message, refused ? "; " + refused->bundle : "");
+  spdlog::error("{}", with_bundle);
+  return absl::Status(code, is_operator(job.client.uid) ? with_bundle : message);
 }
 
 bool WorkerPool::begin_job(Slot& slot, std::uint64_t id) {

@@ -2,7 +2,7 @@
 //
 // Workers are started when first needed (or warm()), leave after the idle limit, and are replaced when they crash, hang
 // or outgrow their limits; the job then ends with one typed error, nothing else suffers. A worker does jobs of one user
-// only. Owns threads and processes; the destructor cancels what runs. Thread-safe. `done` is called exactly once for every
+// only. Some workers give a job that lasts back to the queue while others wait (compile_queue.h). Owns threads and processes; the destructor cancels what runs. Thread-safe. `done` is called exactly once for every
 // accepted job, on a pool thread or the one that cancels. Example:
 //
 //   WorkerPool pool(options, &poison, &metrics);
@@ -60,6 +60,8 @@ class WorkerPool {
   absl::StatusOr<std::uint64_t> submit(CompileJob job);
   // Ends the job with CANCELLED unless it is done; kills the worker that runs it.
   void cancel(std::uint64_t id);
+  // `client` waits for this job, too: as long as it waits, it is taken at the first of its clients' turns.
+  void share(std::uint64_t id, const ClientId& client) { queue_.share(id, client); }
   // Starts up to `num_workers` workers ahead of need, without waiting for them.
   void warm(unsigned num_workers);
 
@@ -87,7 +89,9 @@ class WorkerPool {
   absl::Status ensure_worker(Slot& slot, const CompileJob& job);
   absl::Status start_worker(Slot& slot, const std::vector<ReadableTree>& trees);
   void drop_worker(Slot& slot);
-  absl::StatusOr<v1::WorkerReply> perform(Slot& slot, const CompileJob& job);
+  // `has_yielded`: the job is not done, others needed the worker.
+  absl::StatusOr<v1::WorkerReply> perform(Slot& slot, const CompileJob& job, bool* has_yielded);
+  void put_back(Slot& slot, CompileJob job, std::chrono::nanoseconds took);
   absl::Status describe_failure(const CompileJob& job, const Exchange& exchange);
   // False when the job was cancelled in the meantime.
   bool begin_job(Slot& slot, std::uint64_t id);

@@ -137,8 +137,10 @@ bool WorkerProcess::may_read(const std::vector<ReadableTree>& trees) const {
   });
 }
 
-Exchange WorkerProcess::exchange(const v1::WorkerRequest& request, int wake_fd) {
+Exchange WorkerProcess::exchange(const v1::WorkerRequest& request, int wake_fd,
+                                 const std::function<bool()>& must_yield) {
   begin(command_.wall_limit);
+  must_yield_ = must_yield;
   Exchange exchange;
   const auto waiting = [&](int fd, short events) { return wait(fd, events, wake_fd); };
   absl::Status status = write_frame(socket_, request, waiting);
@@ -183,6 +185,7 @@ absl::Status WorkerProcess::give_up(WorkerEnd end, const std::string& detail) {
   detail_ = detail;
   switch (end) {
     case WorkerEnd::kCancelled:
+    case WorkerEnd::kYielded:
       return absl::CancelledError(detail);
     case WorkerEnd::kTimedOut:
       return absl::DeadlineExceededError(detail);
@@ -203,6 +206,7 @@ absl::Status WorkerProcess::wait(int fd, short events, int wake_fd) {
     // What the worker started may hold its end of the socket.
     if (ready > 0 && entries[2].revents != 0) return absl::UnavailableError("the worker's keeper has ended");
     output_->drain();
+    if (must_yield_ && must_yield_()) return give_up(WorkerEnd::kYielded, "gave way to others");
     if (const std::optional<WorkerWatch::Breach> breach = watch_->look())
       return give_up(breach->is_hang ? WorkerEnd::kTimedOut : WorkerEnd::kOverLimit, breach->detail);
     if (left.count() <= 0) {

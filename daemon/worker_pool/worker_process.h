@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,6 +61,7 @@ enum class WorkerEnd {
   kOverLimit,  // over a limit of memory, files or processes; killed
   kGarbage,    // its bytes made no sense; killed
   kCancelled,  // wake_fd became readable; killed
+  kYielded,    // others need its worker; killed
 };
 
 struct Exchange {
@@ -78,8 +80,9 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Sends the request and waits for the reply. `wake_fd` (an eventfd) interrupts; it is not drained.
-  Exchange exchange(const v1::WorkerRequest& request, int wake_fd);
+  // Sends the request and waits for the reply. `wake_fd` (an eventfd) interrupts; it is not drained. So does
+  // `must_yield`, which is asked ten times a second; null: never.
+  Exchange exchange(const v1::WorkerRequest& request, int wake_fd, const std::function<bool()>& must_yield = nullptr);
 
   // False once it has died (or spoken unasked, or computed unasked) while idle, or is worn out.
   bool idle_and_alive() const;
@@ -112,6 +115,7 @@ class WorkerProcess {
   std::unique_ptr<WorkerCgroup> cgroup_;
   std::optional<WorkerWatch> watch_;
 
+  std::function<bool()> must_yield_;  // of the request under way
   Clock::time_point deadline_;
   std::chrono::milliseconds current_limit_{0};
   WorkerEnd end_ = WorkerEnd::kReply;

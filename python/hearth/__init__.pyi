@@ -308,6 +308,7 @@ def load(
     fast_math: bool | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     carry: Mapping[str, str] | None = None,
+    plan: bool | None = None,
 ) -> Function: ...
 @overload
 def jit(function: Callable[P, Any], *, dims: Any = None, capacity: int = 16, **options: Any) -> JitFunction[P]: ...

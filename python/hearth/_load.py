@@ -26,6 +26,7 @@ def load(
     fast_math=None,
     parameters=None,
     carry=None,
+    plan=None,
 ):
     """Prepares a model and returns the function that it is.
 
@@ -33,7 +34,8 @@ def load(
     file is loaded without it. Ctrl-C ends the call.
 
     Args:
-        model: the path of an ONNX model or of a plan file (str, Path), or the bytes of either.
+        model: the path of an ONNX model or of a plan file (str, Path), or the bytes of either. A plan file is machine code
+            of whoever wrote it: see `plan`.
         dims: symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
             call to call, [1, 4, 8] for a range in parts that end there, a hearth.Range, or an expression of others.
         constants: inputs that are part of what is computed, by name: arrays or numbers. Calls may leave them out.
@@ -57,6 +59,8 @@ def load(
         carry: outputs by the inputs of the next call that they become, {"present": "past"}, for f.stream(): where an
             output is its input with more behind, such as a cache of keys that grows by a token, it is made in the
             input's memory.
+        plan: True: the model is a plan file, whatever its name, and its code is run. None: only a file that is named
+            *.hearth may be one. False: none may.
 
     Returns:
         A hearth.Function.
@@ -65,9 +69,11 @@ def load(
         hearth.Error: FileNotFoundError, ValueError, TimeoutError, ConnectionError, … are bases of its classes.
     """
     path, data = None, None
+    if plan is not None and not isinstance(plan, bool):
+        raise CallError(f"plan is {plan!r}; expected True, False or None")
     if isinstance(model, (bytes, bytearray, memoryview)):
         data = bytes(model)
-        is_plan = data.startswith(b"HEARTHPF")
+        is_plan, may_be_plan = data.startswith(b"HEARTHPF"), bool(plan)
     else:
         try:
             path = os.fsencode(model)
@@ -78,6 +84,13 @@ def load(
         if b"\0" in path:
             raise InvalidArgument("model: the path holds a zero byte")
         is_plan = _hearth.is_plan_file(path)
+        may_be_plan = plan if plan is not None else path.endswith(b".hearth")
+    if is_plan and not may_be_plan:
+        raise InvalidArgument(
+            f"{'model' if path is None else os.fsdecode(path)!r}: this is a plan file, machine code of whoever wrote it, and"
+            " not a model; if you would run that person's programs, load it with plan=True"
+        )
+    is_plan = is_plan or bool(plan)
     if name is None:
         name = os.fsdecode(os.path.basename(path)) if path is not None else "model"
     if not isinstance(name, str):

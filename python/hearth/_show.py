@@ -18,7 +18,7 @@ def _ops(count):
 
 
 def _value(value):
-    return f"{value.name}: {value.dtype}[{', '.join(map(str, value.shape))}]"
+    return f"{_printable(value.name)}: {value.dtype}[{', '.join(map(str, value.shape))}]"
 
 
 class Profile(list):
@@ -46,6 +46,11 @@ class Profile(list):
         return _table(list(self._lines()), f"total {self.total_ns / 1e3:.2f} us")
 
 
+def _printable(name):
+    """A model's name is its file's or who made it says it: control characters come out as repr() has them."""
+    return name if name.isprintable() else repr(name)[1:-1]
+
+
 def _table(lines, caption=""):
     head, *rows = lines
     cells = "".join(f"<th>{escape(word)}</th>" for word in head)
@@ -70,8 +75,8 @@ def explain(f):
     """What the function is, in text: what it takes and gives, its kernels, work and memory."""
     rows = list(_facts(f))
     width = max(len(name) for name, _ in rows)
-    return f"{f.name}\n" + "\n".join(f"  {name.ljust(width)}  {text}" for name, text in rows)
+    return f"{_printable(f.name)}\n" + "\n".join(f"  {name.ljust(width)}  {text}" for name, text in rows)
 
 
 def html(f):
-    return _table([("", f.name), *_facts(f)])
+    return _table([("", _printable(f.name)), *_facts(f)])

@@ -90,8 +90,8 @@ void add_dim(nb::module_& module) {
       .def("__hash__", [](const Dim& dim) { return std::hash<std::string>()(dim.to_string()); })
       .def("__repr__",
            [](const Dim& dim) {
-             return "hearth.Dim(" + dim.to_string() + ": " + std::to_string(dim.min()) + " to " +
-                    std::to_string(dim.max()) + ")";
+             return "hearth.Dim(" + printable_name(nb::str(dim.to_string().c_str())) + ": " +
+                    std::to_string(dim.min()) + " to " + std::to_string(dim.max()) + ")";
            })
       .def("__str__", &Dim::to_string);
 }

@@ -35,6 +35,12 @@ std::string repr_of(nb::handle object) {
   return str_of(text);
 }
 
+std::string printable_name(nb::handle name) {
+  if (nb::cast<bool>(name.attr("isprintable")())) return str_of(name);
+  const std::string quoted = repr_of(name);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 void raise(const absl::Status& status) {
   const auto kind = client::jit_error_kind(status);
   const nb::object name = kind ? text_of(client::to_string(*kind)) : nb::none();

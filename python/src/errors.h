@@ -18,6 +18,8 @@ namespace nb = nanobind;
 // str(object) and repr(object).
 std::string str_of(nb::handle object);
 std::string repr_of(nb::handle object);
+// A name for people: as it is where all of it can be printed, else with escapes as repr() has them.
+std::string printable_name(nb::handle name);
 
 [[noreturn]] void raise(const absl::Status& status);
 inline void check(const absl::Status& status) {

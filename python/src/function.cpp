@@ -109,15 +109,16 @@ nb::object reduce(const Function& function) {
 std::string join(const nb::tuple& values) {
   std::string all;
   for (nb::handle value : values) {
-    all += (all.empty() ? "" : ", ") + str_of(value.attr("name")) + ": " + str_of(value.attr("dtype")) +
+    all += (all.empty() ? "" : ", ") + printable_name(value.attr("name")) + ": " + str_of(value.attr("dtype")) +
            repr_of(nb::list(value.attr("shape")));
   }
   return all;
 }
 
 nb::object repr(const Function& function) {
-  return text("hearth.Function(" + function.info().name + ": (" + join(inputs(function.signature())) + ") -> (" +
-              join(outputs(function.signature())) + "), device='" + function.plan().device() + "')");
+  return text("hearth.Function(" + printable_name(text(function.info().name)) + ": (" +
+              join(inputs(function.signature())) + ") -> (" + join(outputs(function.signature())) + "), device='" +
+              function.plan().device() + "')");
 }
 
 Array copy_of(const client::ConstView& view) {

@@ -48,7 +48,7 @@ void add_graph(nb::module_& module) {
       .def("prepare", &prepare_graph, nb::arg("name"), nb::arg("options"))
       .def("__repr__", [](const client::TracedGraph& graph) {
         const std::string text = graph.summary();
-        return "<hearth." + text.substr(0, text.find('\n')) + ">";
+        return "<hearth." + printable_name(nb::str(text.substr(0, text.find('\n')).c_str())) + ">";
       });
   module.def("make_graph", &make_graph);
 }

@@ -220,9 +220,9 @@ class Streams(Place):
         made = model([node("Concat", ["past", "x"], ["present"], axis=0), node("Neg", ["present"], ["y"])],
                      {"past": (F, ["past", 4]), "x": (F, [1, 4])}, {"y": F, "present": F})
         f = hearth.load(made.SerializeToString(), dims={"past": (0, 8)}, carry={"present": "past"})
-        file = FOLDER / "carried.plan"
+        file = FOLDER / "carried.hearth"
         f.save(file)
-        for g in (f, hearth.load(file), hearth.load(file.read_bytes()), pickle.loads(pickle.dumps(f))):
+        for g in (f, hearth.load(file), hearth.load(file.read_bytes(), plan=True), pickle.loads(pickle.dumps(f))):
             self.assertEqual(g.carry, {"present": "past"})
             s, t = g.stream(), g.stream(carry={"present": "past"})
             rows = random(8, 4)
@@ -241,9 +241,9 @@ class Streams(Place):
                              ("y", "carry is 'y'; expected {output: the input that it becomes}")):
             with self.subTest(words), self.refused(Exception, words):
                 hearth.load(source, dims={"batch": 1}, carry=carry)
-        hearth.load(source, dims={"batch": 1}).save(FOLDER / "plain.plan")
+        hearth.load(source, dims={"batch": 1}).save(FOLDER / "plain.hearth")
         with self.refused(ValueError, "carry: a plan file has them as it was saved"):
-            hearth.load(FOLDER / "plain.plan", carry={"y": "x"})
+            hearth.load(FOLDER / "plain.hearth", carry={"y": "x"})
         for carry, words in (({"state": "state"}, "carry: there is no output 'state'; did you mean 'stateN'?"),
                              ({"stateN": "stat"}, "carry: there is no input 'stat'; did you mean 'state'?")):
             with self.subTest(words), self.refused(TypeError, words):

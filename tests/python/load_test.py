@@ -130,28 +130,52 @@ class PlanFiles(Place):
         self.f.save(path)
         self.assertEqual(path.read_bytes(), self.f.to_bytes())
         stop()
-        for given in (path, str(path), path.read_bytes()):
-            g = hearth.load(given, socket=FOLDER / "nobody")
+        for given, plan in ((path, None), (str(path), None), (path, True), (path.read_bytes(), True)):
+            g = hearth.load(given, socket=FOLDER / "nobody", plan=plan)
             np.testing.assert_array_equal(g(self.x), self.want)
             self.assertEqual([tuple(v) for v in g.inputs], [("x", "float32", ("batch", 64))])
         with self.refused(ValueError, "dims: a plan file has them"):
             hearth.load(path, dims=DIMS)
         with self.refused(hearth.Error, "the plan: "):
-            hearth.load(path.read_bytes()[:-100])
+            hearth.load(path.read_bytes()[:-100], plan=True)
         with self.refused(hearth.Error, "the plan: "):
-            hearth.load(b"HEARTHPF")
+            hearth.load(b"HEARTHPF", plan=True)
+        with self.refused(hearth.Error, "the plan: ", "HEARTHPF"):
+            hearth.load(self.made.SerializeToString(), plan=True)
         with self.refused(hearth.Error, "none"):
             self.f.save(FOLDER / "none" / "plan.hearth")
+
+    def test_a_plan_under_a_models_name_is_no_model_and_is_not_run(self):
+        code = self.f.to_bytes()
+        path = FOLDER / "from-elsewhere.onnx"
+        path.write_bytes(code)
+        for given, plan in ((path, None), (str(path), None), (code, None), (bytearray(code), None), (code, False)):
+            with self.refused(ValueError, "this is a plan file, machine code of whoever wrote it", "plan=True"):
+                hearth.load(given, plan=plan)
+        np.testing.assert_array_equal(hearth.load(path, plan=True)(self.x), self.want)
+        named = FOLDER / "named.hearth"
+        named.write_bytes(code)
+        with self.refused(ValueError, "this is a plan file"):
+            hearth.load(named, plan=False)
+        with self.refused(TypeError, "plan is 1; expected True, False or None"):
+            hearth.load(named, plan=1)
+
+    def test_what_a_function_says_of_itself_holds_no_control_characters(self):
+        f = hearth.load(self.made.SerializeToString(), dims=DIMS, threads=1, name="a\n\x1b[31mb")
+        for text in (repr(f), f.explain()):
+            self.assertNotIn("\x1b", text)
+        self.assertIn("a\\n\\x1b[31mb", repr(f))
+        self.assertNotIn("\n", repr(f))
 
     def test_parameters_may_stay_outside(self):
         without = self.f.to_bytes(parameters=False)
         self.assertLess(len(without) + 4 * 4096, len(self.f.to_bytes()) + 4096)
         with self.refused(ValueError, "parameter '", "not given"):
-            hearth.load(without)
-        g = hearth.load(without, parameters={"w": random(64, 64)})
+            hearth.load(without, plan=True)
+        g = hearth.load(without, plan=True, parameters={"w": random(64, 64)})
         np.testing.assert_array_equal(g(self.x), self.want)
         with self.refused(ValueError, "parameter 'w' is given other bytes"):
-            hearth.load(without, parameters={"w": random(64, 64, seed=9)})
+            hearth.load(without, plan=True, parameters={"w": random(64, 64, seed=9)})
 
     def test_a_function_is_pickled(self):
         g = pickle.loads(pickle.dumps(self.f))

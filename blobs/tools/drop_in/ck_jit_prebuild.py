@@ -51,13 +51,19 @@ def named(args):
     return list(dict.fromkeys(stem_of(name) for name in names if name))
 
 
-def delegate(args, manifest):
-    command = ["hearth", "blobs", "prewarm", args.command, "--manifest", str(manifest), *args.blobs]
+def installed_hearth():
+    """hearth on PATH, or None. Relative folders of PATH are of the current folder, which may be anybody's."""
+    folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
+    return shutil.which("hearth", path=os.pathsep.join(folders)) if folders else None
+
+
+def delegate(hearth, args, manifest):
+    command = [hearth, "blobs", "prewarm", args.command, "--manifest", str(manifest), *args.blobs]
     for flag, value in (("--blob-list", args.blob_list), ("--root", args.root)):
         command += [flag, value] if value else []
     command += ["--all"] if args.all else []
     command += ["--jobs", str(args.jobs)] if args.command == "build" else []
-    os.execvp(command[0], command)
+    os.execv(command[0], command)
 
 
 def build_one(stem, manifest, root, cache):
@@ -108,8 +114,8 @@ def main():
     manifest = Path(args.manifest or os.environ.get("CK_JIT_MANIFEST") or HERE / MANIFEST).absolute()
     cache = args.cache_dir or os.environ.get("CK_JIT_CACHE_DIR")
     if not cache:
-        if shutil.which("hearth"):
-            delegate(args, manifest)
+        if hearth := installed_hearth():
+            delegate(hearth, args, manifest)
         name = os.environ.get("CK_JIT_NAME") or "ck_jit"
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / name
     cache = Path(cache).expanduser().absolute()

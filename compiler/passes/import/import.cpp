@@ -49,9 +49,9 @@ absl::StatusOr<ImportedGraph> Importer::run_as_body(const std::vector<UOpRef>& v
 absl::StatusOr<ImportedGraph> Importer::import_nodes() {
   for (int i = 0; i < proto_.provenance_size(); ++i) {
     const auto& p = proto_.provenance(i);
-    if (p.node() < static_cast<std::uint32_t>(proto_.nodes_size()) && !p.text().empty()) {
-      locations_[p.node()].emplace_back(utf8_prefix(p.text(), kMaxLocationBytes));
-    }
+    if (p.node() >= static_cast<std::uint32_t>(proto_.nodes_size()) || p.text().empty()) continue;
+    std::vector<std::string>& own = locations_[p.node()];
+    if (own.size() < ir::Graph::kMaxProvenance) own.emplace_back(utf8_prefix(p.text(), kMaxLocationBytes));
   }
   values_.reserve(proto_.nodes_size());
   for (int i = 0; i < proto_.nodes_size(); ++i) {

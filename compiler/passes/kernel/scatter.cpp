@@ -1,5 +1,6 @@
 #include "compiler/passes/kernel/scatter.h"
 
+#include "compiler/ir/divisors.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
 #include "compiler/passes/ranged/movement_index.h"
@@ -68,10 +69,8 @@ class ScatterKernel {
     const std::int64_t threads = target_.threads();
     if (threads < 2 || !row_->is_const()) return 1;
     const std::int64_t line = kCore.line_bytes / byte_size(dtype_);
-    for (std::int64_t blocks = threads; blocks > 1; --blocks) {
-      if (row_->int_value() % (blocks * line) == 0) return blocks;
-    }
-    return 1;
+    const std::int64_t lines = row_->int_value() / line;
+    return lines > 0 && row_->int_value() % line == 0 ? ir::largest_divisor(lines, threads) : 1;
   }
 
   UOpRef range(UOpRef length, Axis axis) const { return g_.range(length, axis, ir::RangeKind::Loop); }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/ir/divisors.h"
 #include "compiler/ir/rebuild.h"
 #include "compiler/ir/shape.h"
 #include "compiler/passes/lowered/reduce_kind.h"
@@ -56,11 +57,8 @@ std::optional<Whole> whole_of(const Shape& shape, const std::vector<std::int64_t
 std::optional<Cut> cut_of(const Shape& shape, const std::vector<std::int64_t>& reduced, std::int64_t threads) {
   const std::optional<Whole> whole = whole_of(shape, reduced);
   if (!whole) return std::nullopt;
-  const std::int64_t n = shape[whole->first]->int_value();
-  for (std::int64_t parts = kCore.parts_per_thread * threads; parts >= threads; --parts) {
-    if (n % parts == 0) return Cut{whole->first, parts};
-  }
-  return std::nullopt;
+  const std::int64_t parts = ir::largest_divisor(shape[whole->first]->int_value(), kCore.parts_per_thread * threads);
+  return parts >= threads ? std::optional(Cut{whole->first, parts}) : std::nullopt;
 }
 
 // The parts of a sum of all elements that keep the device busy and leave each invocation of a workgroup two elements.
@@ -71,10 +69,8 @@ std::optional<std::int64_t> parts_for_workgroups(const Shape& shape, const std::
   const std::int64_t size = target.max_workgroup();
   const std::int64_t most =
       std::min(kCore.parts_per_thread * target.wanted_invocations() / size, whole->elements / (2 * size));
-  for (std::int64_t parts = most; parts > 1; --parts) {
-    if (whole->elements % parts == 0) return parts;
-  }
-  return std::nullopt;
+  const std::int64_t parts = most > 0 ? ir::largest_divisor(whole->elements, most) : 1;
+  return parts > 1 ? std::optional(parts) : std::nullopt;
 }
 
 // A product of matrices, by the axes of `product`: rows that only one operand has, columns that only the other has.

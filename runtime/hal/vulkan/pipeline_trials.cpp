@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/find_program.h"
 #include "base/memory_file.h"
+#include "base/program_path.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "runtime/hal/vulkan/cache_file.h"
@@ -37,8 +38,12 @@ const char* wish() {
   return wanted == nullptr ? "" : wanted;
 }
 
-// Empty: there is none.
-std::string trial_program() { return *wish() != '\0' ? wish() : find_program(kProgram).value_or(""); }
+// Empty: there is none. A relative path would be of the current folder, which may be anybody's.
+std::string trial_program() {
+  const std::string named = wish();
+  if (named.empty()) return find_program(kProgram).value_or("");
+  return is_absolute_program(named) ? named : "";
+}
 
 // The modules, each behind its length, at the beginning of a memory file.
 UniqueFd written(const std::vector<std::string_view>& modules, std::size_t first) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/program_path.h"
 #include "blobs/library/manifest.h"
 #include "blobs/tools/build.h"
 #include "blobs/tools/staged_root.h"
@@ -90,7 +91,7 @@ TEST_CASE("CXX may be several words") {
   const auto home = make_fake_home(place.input);
   unsetenv("CXX");
   REQUIRE(home.ok());
-  CHECK(home->config.compiler("c++") == std::vector<std::string>{find_program("sh"), place.scratch / "a b"});
+  CHECK(home->config.compiler("c++") == std::vector<std::string>{*runtime::find_on_path("sh"), place.scratch / "a b"});
 }
 
 TEST_CASE("what is missing is told by name with the remedy") {

@@ -257,6 +257,14 @@ TEST_CASE("a miss is explained by the key part that differs from the nearest ent
   REQUIRE(why);
   CHECK(why->differing == std::vector<std::string>{"target.features"});
   CHECK(why->nearest_key == key(material("g1", "avx2", "b1")));
+  // One of megabytes is not read for it, and does not end the search.
+  REQUIRE(cache.put_plan(material("g1", "avx512f" + std::string(2 << 20, 'x'), "b1"), "large", {}).ok());
+  why = cache.explain_miss(material("g1", "avx512f", "b1"));
+  REQUIRE(why);
+  CHECK(why->nearest_key == key(material("g1", "avx2", "b1")));
+  // What lies between is no plan.
+  fixture.put_kernel(7);
+  CHECK(cache.explain_miss(material("g1", "avx512f", "b1"))->nearest_key == why->nearest_key);
 }
 
 TEST_CASE("pins: all or none, counted, and a condemned entry cannot be pinned") {

@@ -119,5 +119,95 @@ TEST_CASE("queue: a spare worker takes what clients without a running job have w
   CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());  // tuning is never worth a spare worker
 }
 
+TEST_CASE("queue: a job that two clients wait for goes at the first of their turns") {
+  CompileQueue queue(100);
+  for (std::uint64_t id = 1; id <= 6; ++id) {
+    CompileJob job = of(1, lowering(id));
+    REQUIRE(queue.push(job).ok());
+  }
+  CompileJob others = of(2, lowering(7));
+  REQUIRE(queue.push(others).ok());
+  queue.share(6, {1000, 3});
+  queue.share(6, {1000, 3});  // once
+  queue.share(99, {1000, 3});
+  CHECK(queue.size() == 7);
+  std::vector<std::uint64_t> order;
+  std::vector<pid_t> turns;
+  while (auto job = queue.pop(std::chrono::milliseconds(0))) {
+    order.push_back(job->id);
+    turns.push_back(job->turn.pid);
+    CHECK(job->client.pid == (job->id == 7 ? 2 : 1));  // whoever's turn it was
+  }
+  CHECK(order == std::vector<std::uint64_t>{1, 7, 6, 2, 3, 4, 5});
+  CHECK(turns == std::vector<pid_t>{1, 2, 3, 1, 1, 1, 1});
+  CHECK(queue.size() == 0);
+}
+
+TEST_CASE("queue: who leaves a shared job to others leaves no trace of it") {
+  CompileQueue queue(4);
+  CompileJob job = of(1, lowering(1));
+  REQUIRE(queue.push(job).ok());
+  queue.share(1, {1000, 2});
+  CHECK(queue.remove(1)->id == 1);
+  CHECK_FALSE(queue.pop(std::chrono::milliseconds(0)).has_value());
+  for (std::uint64_t id = 2; id <= 3; ++id) {  // as many as one client may have waiting
+    CompileJob more = of(2, lowering(id));
+    REQUIRE(queue.push(more).ok());
+  }
+}
+
+TEST_CASE("queue: a spare worker serves first whom workers have worked least for") {
+  using std::chrono::milliseconds;
+  test::ManualClock clock;
+  CompileQueue queue(100, clock);
+  queue.ended({1000, 1}, std::chrono::seconds(60));
+  queue.ended({1000, 2}, std::chrono::seconds(1));
+  for (CompileJob job : {of(1, lowering(1)), of(2, lowering(2)), of(3, lowering(3))}) REQUIRE(queue.push(job).ok());
+  clock.advance(CompileQueue::kSpareAfter);
+  std::vector<std::uint64_t> order;
+  while (auto job = queue.pop(milliseconds(0), WorkerRole::kSpare)) order.push_back(job->id);
+  CHECK(order == std::vector<std::uint64_t>{3, 2, 1});
+}
+
+TEST_CASE("queue: a job that was given back keeps no worker that is there for others") {
+  using std::chrono::milliseconds;
+  test::ManualClock clock;
+  CompileQueue queue(100, clock);
+  CompileJob heavy = of(1, lowering(1));
+  REQUIRE(queue.push(heavy).ok());
+  clock.advance(CompileQueue::kSpareAfter);
+  std::optional<CompileJob> taken = queue.pop(milliseconds(0), WorkerRole::kSpare);
+  REQUIRE(taken);
+  CHECK_FALSE(queue.others_wait(taken->turn));
+  CompileJob light = of(2, lowering(2));
+  REQUIRE(queue.push(light).ok());
+  CHECK_FALSE(queue.others_wait(taken->turn));  // not long enough
+  clock.advance(CompileQueue::kSpareAfter);
+  CHECK(queue.others_wait(taken->turn));
+  CHECK_FALSE(queue.others_wait({1000, 2}));  // it is the one that waits
+  queue.ended(taken->turn, std::chrono::seconds(2));
+  taken->is_long = true;
+  queue.put_back(*std::move(taken));
+  clock.advance(CompileQueue::kSpareAfter);
+  CHECK(queue.pop(milliseconds(0), WorkerRole::kSpare)->id == 2);
+  for (const WorkerRole role : {WorkerRole::kSpare, WorkerRole::kReserved})
+    CHECK_FALSE(queue.pop(milliseconds(0), role).has_value());
+  CHECK(queue.size() == 1);
+  CHECK(queue.pop(milliseconds(0), WorkerRole::kRegular)->id == 1);
+}
+
+TEST_CASE("queue: a cubin is assembled with the kernels, whatever blobs wait") {
+  CompileQueue queue(100);
+  CompileJob blob = of(1, {}), assemble = of(2, {});
+  blob.id = 1, assemble.id = 2;
+  blob.request.mutable_blob();
+  assemble.request.mutable_assemble();
+  CompileJob more = of(1, {});
+  more.id = 3;
+  more.request.mutable_blob();
+  for (CompileJob* job : {&blob, &more, &assemble}) REQUIRE(queue.push(*job).ok());
+  CHECK(popped(queue) == std::vector<std::uint64_t>{1, 2, 3});
+}
+
 }  // namespace
 }  // namespace hearth::daemon

@@ -87,6 +87,39 @@ TEST_CASE("limits: each bound refuses what is over it and names the place") {
     for (int i = 0; i < 32; ++i) graph.mutable_carried(0)->add_storage(4);
     CHECK(text(check_graph(graph, limits)) == "axes of a carried output: 33 exceeds the limit of 32");
   }
+  SECTION("names and texts") {
+    const std::string longest(4096, 'x'), longer(4097, '\x01');
+    graph.mutable_outputs(0)->set_name(longest);
+    graph.add_vars()->set_name(longest);
+    graph.add_carried()->set_output(longest);
+    graph.mutable_carried(0)->set_input(longest);
+    CHECK(check_graph(graph, limits).ok());
+    const auto refused = [&] {
+      const absl::Status status = check_graph(graph, limits);
+      CHECK(absl::IsInvalidArgument(status));
+      CHECK(status.message().size() < 200);  // it tells how long the name is, not the name
+      return text(status);
+    };
+    graph.mutable_outputs(0)->set_name(longer);
+    CHECK(refused() == "name bytes of an output: 4097 exceeds the limit of 4096");
+    graph.mutable_vars(0)->set_name(longer);
+    CHECK(refused() == "name bytes of a variable: 4097 exceeds the limit of 4096");
+    graph.mutable_vars(0)->clear_name();
+    graph.mutable_carried(0)->set_output(longer);
+    CHECK(refused() == "name bytes of a carried output: 4097 exceeds the limit of 4096");
+    graph.mutable_carried(0)->set_output(longest);
+    graph.mutable_carried(0)->set_input(longer);
+    CHECK(refused() == "name bytes of a carried input: 4097 exceeds the limit of 4096");
+    CHECK(check_model_name(longest, limits).ok());
+    CHECK(text(check_model_name(longer, limits)) == "bytes of the model's name: 4097 exceeds the limit of 4096");
+  }
+  SECTION("parts of a range") {
+    v1::Variable& variable = *graph.add_vars();
+    for (int i = 0; i < 256; ++i) variable.add_ends(i);
+    CHECK(check_graph(graph, limits).ok());
+    variable.add_ends(256);
+    CHECK(text(check_graph(graph, limits)) == "parts of a variable's range: 257 exceeds the limit of 256");
+  }
   SECTION("nothing to do") {
     CHECK_FALSE(check_graph(test_graph({}), limits).ok());
     graph.clear_outputs();
@@ -104,6 +137,31 @@ TEST_CASE("limits: versions and target") {
   target.set_abi_version(77);
   CHECK(absl::IsFailedPrecondition(check_target(target, limits)));
   CHECK(absl::IsInvalidArgument(check_target(v1::Target(), limits)));
+  const std::string longer(257, '\x01');
+  using Change = void (*)(v1::Target&, const std::string&);
+  const std::pair<const char*, Change> texts[] = {
+      {"bytes of target.device", [](v1::Target& t, const std::string& value) { t.set_device(value); }},
+      {"bytes of target.triple", [](v1::Target& t, const std::string& value) { t.set_triple(value); }},
+      {"bytes of target.arch", [](v1::Target& t, const std::string& value) { t.set_arch(value); }},
+      {"bytes of one of target.features", [](v1::Target& t, const std::string& value) { t.add_features(value); }}};
+  for (const auto& [what, change] : texts) {
+    v1::Target changed = test_target();
+    change(changed, longer);
+    CHECK(text(check_target(changed, limits)) == std::string(what) + ": 257 exceeds the limit of 256");
+  }
+}
+
+TEST_CASE("limits: options") {
+  RequestLimits limits;
+  v1::CompileOptions options;
+  for (int i = 0; i < 256; ++i) options.add_var_values(i);
+  options.set_opt_level(2);
+  CHECK(check_options(options, limits).ok());
+  options.add_var_values(0);
+  CHECK(text(check_options(options, limits)) == "options.var_values: 257 exceeds the limit of 256");
+  options.clear_var_values();
+  options.set_opt_level(~0u);
+  CHECK(text(check_options(options, limits)) == "options.opt_level: 4294967295 exceeds the limit of 2");
 }
 
 }  // namespace

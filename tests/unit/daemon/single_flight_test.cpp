@@ -131,5 +131,81 @@ TEST_CASE("single flight: joining, leaving and completing race without loss") {
   CHECK(flights.size() == 0);
 }
 
+TEST_CASE("single flight: the work is told who else waits for it") {
+  Flights flights;
+  std::shared_ptr<Flights::Flight> flight;
+  const auto start = [&](std::shared_ptr<Flights::Flight> started) { flight = std::move(started); };
+  const auto waiter = [](const ClientId& client) {
+    return Flights::Waiter{.done = [](const Flights::Outcome&, bool) {}, .client = client};
+  };
+  std::vector<ClientId> told;
+  auto first = flights.join(Digest{1}, waiter({1, 0}), start);
+  auto early = flights.join(Digest{1}, waiter({2, 0}), start);
+  flight->on_join([&](const ClientId& client) { told.push_back(client); });
+  CHECK(told == std::vector<ClientId>{{2, 0}});
+  auto late = flights.join(Digest{1}, waiter({3, 0}), start);
+  auto again = flights.join(Digest{1}, waiter({2, 0}), start);
+  flight->share({4, 0});  // waits elsewhere
+  CHECK(told == std::vector<ClientId>{{2, 0}, {3, 0}, {4, 0}});
+  std::vector<Flights::Ticket> storm;
+  for (pid_t pid = 1; pid <= 100; ++pid) storm.push_back(flights.join(Digest{1}, waiter({5, pid}), start));
+  CHECK(told.size() == 7);  // a few of one user's processes
+  flight->complete(std::make_shared<const int>(7));
+  flight->share({6, 0});
+  CHECK(told.size() == 7);
+}
+
+TEST_CASE("single flight: an error of another user's work is not told, the work is done again") {
+  Flights flights;
+  std::shared_ptr<Flights::Flight> flight, again;
+  int starts_again = 0;
+  const auto start = [&](std::shared_ptr<Flights::Flight> started) { flight = std::move(started); };
+  const auto waiter = [&](Seen& seen, uid_t user) {
+    Flights::Waiter waiter = seen.waiter();
+    waiter.client = {user, 0};
+    waiter.again = [&](std::shared_ptr<Flights::Flight> started) {
+      ++starts_again;
+      again = std::move(started);
+    };
+    return waiter;
+  };
+  Seen first, same_user, other, beside, left;
+  auto first_ticket = flights.join(Digest{1}, waiter(first, 1), start);
+  auto same_ticket = flights.join(Digest{1}, waiter(same_user, 1), start);
+  auto other_ticket = flights.join(Digest{1}, waiter(other, 2), start);
+  auto beside_ticket = flights.join(Digest{1}, waiter(beside, 2), start);
+  auto left_ticket = flights.join(Digest{1}, waiter(left, 2), start);
+  SECTION("an error of the work itself is everybody's") {
+    flight->complete(absl::InvalidArgumentError("node 2 (ADD): has shape"));
+    CHECK(starts_again == 0);
+    for (const Seen* seen : {&first, &same_user, &other, &beside, &left}) CHECK(absl::IsInvalidArgument(seen->status));
+    return;
+  }
+  flight->complete(absl::ResourceExhaustedError("128 graphs of user 1 wait"));
+  CHECK(absl::IsResourceExhausted(first.status));
+  CHECK(absl::IsResourceExhausted(same_user.status));
+  CHECK(starts_again == 1);  // once a user
+  CHECK(other.done + beside.done + left.done == 0);
+  left_ticket.leave();
+  SECTION("with a result") {
+    again->complete(std::make_shared<const int>(42));
+    CHECK((other.value == 42 && beside.value == 42 && left.done == 0));
+    CHECK((other.first && !beside.first));
+  }
+  SECTION("with an error, which is its user's own now") {
+    again->complete(absl::InternalError("crashed"));
+    CHECK(starts_again == 1);
+    CHECK(absl::IsInternal(other.status));
+  }
+  SECTION("all leave") {
+    int cancelled = 0;
+    again->on_cancel([&] { ++cancelled; });
+    other_ticket.leave();
+    CHECK(cancelled == 0);
+    beside_ticket.leave();
+    CHECK(cancelled == 1);
+  }
+}
+
 }  // namespace
 }  // namespace hearth::daemon

@@ -108,6 +108,14 @@ TEST_CASE("socket folder: made private, refused when others may write") {
   } else {
     REQUIRE(::chown((folder / "a/b").c_str(), 12345, 0) == 0);
     CHECK(absl::IsPermissionDenied(check_socket_folder(path)));
+    // Another user's link to a folder of one's own: where it leads is that user's to change.
+    REQUIRE(::mkdir((folder / "own").c_str(), 0700) == 0);
+    REQUIRE(::symlink((folder / "own").c_str(), (folder / "link").c_str()) == 0);
+    CHECK(check_socket_folder(folder / "link/s.sock").ok());
+    REQUIRE(::lchown((folder / "link").c_str(), 12345, 0) == 0);
+    const absl::Status linked = check_socket_folder(folder / "link/s.sock");
+    CHECK(absl::IsPermissionDenied(linked));
+    CHECK(std::string(linked.message()).find("is a link of user 12345") != std::string::npos);
   }
 }
 

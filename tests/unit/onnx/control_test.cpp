@@ -220,6 +220,40 @@ TEST_CASE("a function that calls itself is refused") {
   CHECK_THAT(error_of(m.import()), Contains("function 'Again' calls itself"));
 }
 
+TEST_CASE("functions that call one another thousands deep are refused, and a hundred deep are not") {
+  const auto chain = [](int depth) {
+    ModelBuilder m(17);
+    for (int i = 0; i < depth; ++i) {
+      ModelBuilder body(17);
+      body.input("a", {});
+      if (i == 0) {
+        body.node("Neg", {"a"}, {"r"});
+      } else {
+        body.node("F" + std::to_string(i - 1), {"a"}, {"r"});
+        body.last().set_domain("my");
+      }
+      m.function("my", "F" + std::to_string(i), {}, body.output("r"));
+    }
+    m.input("x", {1}).node("F" + std::to_string(depth - 1), {"x"}, {"y"}).output("y");
+    m.last().set_domain("my");
+    return m;
+  };
+  CHECK(run_control(chain(100), {{"x", array_of({1}, {3})}}) == Floats{-3});
+  for (const int depth : {101, 5000}) {
+    const auto refused = chain(depth).import();
+    CHECK(absl::IsUnimplemented(refused.status()));
+    CHECK_THAT(error_of(refused), Contains("more than 100 functions, each within another"));
+  }
+}
+
+TEST_CASE("a few bytes that ask for a sequence of 300,000 tensors are refused") {
+  ModelBuilder m(17);
+  m.input("x", {300'000}).node("SplitToSequence", {"x"}, {"s"}).node("SequenceLength", {"s"}, {"y"}).output("y");
+  const auto refused = m.import();
+  CHECK(absl::IsUnimplemented(refused.status()));
+  CHECK_THAT(error_of(refused), Contains("a sequence of 300000 tensors (at most 10000)"));
+}
+
 TEST_CASE("sequences as inputs and outputs are one tensor an element") {
   ModelBuilder m(17);
   m.input("s", {}).node("SequenceErase", {"s"}, {"y"}).output("y");

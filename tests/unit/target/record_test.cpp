@@ -1,6 +1,7 @@
 // Records by name, and records that make no sense.
 #include <catch2/catch.hpp>
 #include <functional>
+#include <set>
 
 #include "compiler/compile.h"
 #include "compiler/target/check_record.h"
@@ -84,6 +85,70 @@ TEST_CASE("a record with nonsense limits is refused by field before anything is 
     CHECK(std::string(compiler::compile_kernel(v1::KernelSpec(), target, v1::CompileOptions()).status().message()) ==
           c.message);
   }
+}
+
+// Every number of the message: at its type's greatest value the record is refused by the field's name, unless it is one of
+// `free`, which are only ever compared with.
+void check_bounds_of_numbers(const v1::Target& record, google::protobuf::Message* part, v1::Target* whole,
+                             const std::string& name, const std::set<std::string>& free) {
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection* reflection = part->GetReflection();
+  for (int i = 0; i < part->GetDescriptor()->field_count(); ++i) {
+    const Field* field = part->GetDescriptor()->field(i);
+    const std::string place = name + "." + field->name();
+    INFO(record.device() << " " << place);
+    if (field->cpp_type() == Field::CPPTYPE_UINT32) {
+      const std::uint32_t kept = reflection->GetUInt32(*part, field);
+      reflection->SetUInt32(part, field, ~0u);
+      if (free.contains(place)) {
+        CHECK(target::check_record(*whole).ok());
+      } else {
+        CHECK_THAT(std::string(target::check_record(*whole).message()), Catch::StartsWith(name));
+      }
+      reflection->SetUInt32(part, field, kept);
+    } else if (field->cpp_type() == Field::CPPTYPE_UINT64) {
+      const std::uint64_t kept = reflection->GetUInt64(*part, field);
+      reflection->SetUInt64(part, field, ~std::uint64_t{0});
+      if (free.contains(place)) {
+        CHECK(target::check_record(*whole).ok());
+      } else {
+        CHECK_THAT(std::string(target::check_record(*whole).message()), Catch::StartsWith(place));
+      }
+      reflection->SetUInt64(part, field, kept);
+    } else {
+      // Another kind of number would need a row of its own.
+      CHECK((field->cpp_type() == Field::CPPTYPE_STRING || field->cpp_type() == Field::CPPTYPE_BOOL ||
+             field->cpp_type() == Field::CPPTYPE_MESSAGE));
+    }
+  }
+}
+
+TEST_CASE("every number of a record that a client sends has a bound") {
+  // The ABI's version is the daemon's to check (daemon/store/request_limits.h).
+  const std::set<std::string> free = {"target.abi_version", "target.gpu.max_buffer_bytes", "target.gpu.max_loop_rounds",
+                                      "target.gpu.max_invocation_ms"};
+  for (const char* name : {"cpu:x86-64-v3", "vulkan:lavapipe", "cuda:sm_90", "hip:gfx942"}) {
+    const v1::Target record = known_record(name);
+    v1::Target changed = record;
+    check_bounds_of_numbers(record, &changed, &changed, "target", free);
+    if (!record.has_gpu()) continue;
+    check_bounds_of_numbers(record, changed.mutable_gpu(), &changed, "target.gpu", free);
+    if (!record.gpu().has_cooperative_matrix()) continue;
+    for (v1::CooperativeMatrix* matrix : {changed.mutable_gpu()->mutable_cooperative_matrix(),
+                                          changed.mutable_gpu()->mutable_cooperative_byte_matrix()}) {
+      if (matrix->m() > 0) check_bounds_of_numbers(record, matrix, &changed, "target.gpu.cooperative", free);
+    }
+  }
+}
+
+TEST_CASE("numbers that are only compared with end no compile early or late") {
+  conformance::GraphBuilder b;
+  b.output(b.op(v1::EXP, {b.input(v1::F32, {b.var("n", 1, 64), 64})}));
+  v1::Target target = known_record("vulkan:lavapipe");
+  target.mutable_gpu()->set_max_buffer_bytes(~std::uint64_t{0});
+  target.mutable_gpu()->set_max_loop_rounds(~std::uint64_t{0});
+  target.mutable_gpu()->set_max_invocation_ms(~0u);
+  CHECK(compiler::lower(b.graph(), target, v1::CompileOptions()).status() == absl::OkStatus());
 }
 
 TEST_CASE(
