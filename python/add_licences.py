@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """add_licences.py WHEEL [PACKAGE...]: puts into a repaired wheel the copyright files of the Debian packages whose shared
-libraries auditwheel grafted into it, and of the packages named (what is linked statically), as dist-info/licenses/."""
+libraries auditwheel grafted into it, and of the packages named (what is linked statically), as dist-info/licenses/; and
+BUNDLED.txt, which says which versions of them these are, a package a line."""
 import base64
 import hashlib
 import pathlib
@@ -17,6 +18,10 @@ def package_of(library):
     return found[0].split(":")[0] if found else None
 
 
+def version_of(package):
+    return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=True).stdout
+
+
 def main(path, *packages):
     path = pathlib.Path(path)
     with zipfile.ZipFile(path) as wheel:
@@ -29,9 +34,10 @@ def main(path, *packages):
         if package is None:
             sys.exit(f"{path.name}: {library} is of no Debian package; its licence is not known")
         names.add(package)
+    texts = {name: (pathlib.Path("/usr/share/doc") / name / "copyright").read_bytes() for name in names}
+    texts["BUNDLED"] = "".join(f"{name} {version_of(name)}\n" for name in sorted(names)).encode()
     added, lines = {}, []
-    for name in sorted(names):
-        text = (pathlib.Path("/usr/share/doc") / name / "copyright").read_bytes()
+    for name, text in sorted(texts.items()):
         file = f"{folder}/licenses/{name}.txt"
         added[file] = text
         digest = base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()

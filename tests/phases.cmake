@@ -14,7 +14,7 @@ set(HEARTH_TEST_PHASES
   "(runtime|sandbox|daemon_process|onnx|c_abi)_test" release+asan
   # An attack's right and wrong in the first tier; how long others wait, which a busy machine decides too, in the second.
   "attack_test" asan+long
-  "attack_users_test" long
+  "(attack_users|node_hostile)_test" long
   # Rules proved by Z3: a sixteenth of what is known anew, then all.
   "rules_proof_.*" release+long
   # Every op beside numpy: a part of the rows, then all; and on a Vulkan device.

@@ -60,6 +60,10 @@ absl::Status CompileQueue::push(CompileJob& job) {
     }
     ++num_lowerings_;
   }
+  if (job.request.has_assemble() && clients_[id].kernels.size() >= kMaxAssembles) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("ptxas has ", kMaxAssembles, " kernels of ", name_of(id), " waiting"));
+  }
   job.queued_at = clock_.now();
   auto kept = std::make_shared<CompileJob>(std::move(job));
   lane_of(clients_[id], kept->request).push_back({kept, kept->queued_at});
@@ -135,20 +139,7 @@ CompileJob CompileQueue::take(ClientId turn, std::shared_ptr<CompileJob> job) {
 }
 
 std::optional<CompileJob> CompileQueue::next(WorkerRole role) {
-  if (role == WorkerRole::kSpare) {
-    const Clock::time_point now = clock_.now();
-    const ClientId* least = nullptr;
-    double least_used = 0;
-    for (const ClientId& id : turns_) {
-      if (due_for_spare(id, now) == nullptr) continue;
-      const double used = used_by(id, now);
-      if (least != nullptr && used >= least_used) continue;
-      least = &id;
-      least_used = used;
-    }
-    if (least == nullptr) return std::nullopt;
-    return take(*least, due_for_spare(*least, now)->job);
-  }
+  if (role == WorkerRole::kSpare) return next_for_spare();
   for (const ClientId& id : turns_) {
     if (const Place* place = clients_[id].first_for(role)) return take(id, place->job);
   }
@@ -157,10 +148,29 @@ std::optional<CompileJob> CompileQueue::next(WorkerRole role) {
   return take(id, clients_[id].tuning.front().job);
 }
 
+std::optional<CompileJob> CompileQueue::next_for_spare() {
+  const Clock::time_point now = clock_.now();
+  const ClientId* least = nullptr;
+  double least_used = 0;
+  for (const ClientId& id : turns_) {
+    if (due_for_spare(id, now) == nullptr) continue;
+    const double used = used_by(id, now);
+    if (least != nullptr && used >= least_used) continue;
+    least = &id;
+    least_used = used;
+  }
+  if (least == nullptr) return std::nullopt;
+  const bool may_go_on = now < going_on_since_ + kMoment && !clients_.contains(going_on_);
+  if (may_go_on && least_used >= used_by(going_on_, now)) return std::nullopt;
+  return take(*least, due_for_spare(*least, now)->job);
+}
+
 const CompileQueue::Place* CompileQueue::due_for_spare(const ClientId& id, Clock::time_point now) const {
   const Client& client = clients_.at(id);
   const Place* place = client.running == 0 ? client.first_for(WorkerRole::kSpare) : nullptr;
-  return place != nullptr && now - place->since >= kSpareAfter ? place : nullptr;
+  if (place == nullptr) return nullptr;
+  const bool goes_on = id == going_on_ && now < going_on_since_ + kGoesOn;
+  return goes_on || now - place->since >= kSpareAfter ? place : nullptr;
 }
 
 Clock::time_point CompileQueue::spare_due() const {
@@ -170,7 +180,7 @@ Clock::time_point CompileQueue::spare_due() const {
     if (client.running > 0) continue;
     if (const Place* place = client.first_for(WorkerRole::kSpare)) due = std::min(due, place->since + kSpareAfter);
   }
-  return due;
+  return clock_.now() < going_on_since_ + kMoment ? std::max(due, going_on_since_ + kMoment) : due;
 }
 
 bool CompileQueue::others_wait(const ClientId& than) const {
@@ -191,9 +201,13 @@ std::optional<CompileJob> CompileQueue::pop(std::chrono::milliseconds timeout, W
   }
 }
 
-void CompileQueue::ended(const ClientId& id, Clock::duration took) {
+void CompileQueue::ended(const ClientId& id, Clock::duration took, WorkerRole role) {
   std::lock_guard lock(mutex_);
   const Clock::time_point now = clock_.now();
+  if (role == WorkerRole::kSpare) {
+    going_on_ = id;
+    going_on_since_ = now;
+  }
   usage_[id] = {used_by(id, now) + std::chrono::duration<double>(took).count(), now};
   if (usage_.size() > kMaxUsages) {
     usage_.erase(std::ranges::min_element(usage_, {}, [&](const auto& usage) { return used_by(usage.first, now); }));

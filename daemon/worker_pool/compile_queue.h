@@ -8,7 +8,7 @@
 //
 // Jobs of a minute must not hold every worker. A spare worker, which is there for clients that all workers keep waiting,
 // takes only work of clients that have none running and have waited for kSpareAfter, first of the one that workers have
-// worked least for of late. It and the reserved ones (both together at least a quarter of all) give a job of more than
+// worked least for of late, whose next job it then takes at once. It and the reserved ones (both together at least a quarter of all) give a job of more than
 // kSlice back while such a client waits (others_wait); from then on only other workers take it.
 //
 // Owns queued jobs; a job's `done` is the holder's duty (queue, then pool). Thread-safe. push() answers
@@ -64,8 +64,13 @@ enum class WorkerRole {
 class CompileQueue {
  public:
   static constexpr std::chrono::milliseconds kSpareAfter{250};
-  // A worker that is there for others keeps a job this long: most plans' lowerings take less.
-  static constexpr std::chrono::milliseconds kSlice{1'000};
+  // A worker that is there for others keeps a job this long: a small plan's lowering takes a tenth of it.
+  static constexpr std::chrono::milliseconds kSlice{500};
+  // Whose job a spare worker has ended is served by it at once for a while, and others only after a moment: a plan's
+  // kernels come right after its lowering.
+  static constexpr std::chrono::milliseconds kGoesOn{100}, kMoment{20};
+
+  static constexpr std::size_t kMaxAssembles = 4'096;  // of one client; a plan's kernels become cubins as they are made
 
   explicit CompileQueue(std::size_t max_lowerings, const Clock& clock = Clock::machine())
       : max_lowerings_(max_lowerings), clock_(clock) {}
@@ -76,8 +81,8 @@ class CompileQueue {
   void share(std::uint64_t id, const ClientId& client);
   // The next job; nothing after `timeout` or close() or wake().
   std::optional<CompileJob> pop(std::chrono::milliseconds timeout, WorkerRole role = WorkerRole::kRegular);
-  // A job that was popped in this client's turn is done; a worker worked this long for it.
-  void ended(const ClientId& client, Clock::duration took = {});
+  // A job that was popped in this client's turn is done; a worker of this role worked this long for it.
+  void ended(const ClientId& client, Clock::duration took = {}, WorkerRole role = WorkerRole::kRegular);
   // A job that was popped and has not ended: it goes to the front of its lines.
   void put_back(CompileJob job);
   // Whether a client other than `than`, with nothing running, has waited for kSpareAfter.
@@ -123,6 +128,7 @@ class CompileQueue {
   const Place* due_for_spare(const ClientId& id, Clock::time_point now) const;
   // When a spare worker has something to do at the earliest.
   Clock::time_point spare_due() const;
+  std::optional<CompileJob> next_for_spare();
   void update_turns(const ClientId& id);
   double used_by(const ClientId& id, Clock::time_point now) const;
 
@@ -130,6 +136,8 @@ class CompileQueue {
   std::condition_variable changed_;
   std::map<ClientId, Client> clients_;  // with jobs that wait or run
   std::map<ClientId, Usage> usage_;
+  ClientId going_on_;  // whose job a spare worker ended last, and when
+  Clock::time_point going_on_since_ = Clock::time_point::min();
   Turns turns_, tuning_turns_;  // of those with jobs that wait, each once
   std::size_t num_lowerings_ = 0;
   std::size_t size_ = 0;

@@ -188,7 +188,7 @@ void WorkerPool::run(Slot& slot) {
       continue;
     }
     end_job(slot, job->id, took);
-    queue_.ended(job->turn, took);
+    queue_.ended(job->turn, took, slot.role);
     if (options_.one_job_a_worker) drop_worker(slot);
     spdlog::debug("{}: {} after {} ms", job->what, reply.ok() ? "done" : std::string(reply.status().message()),
                   milliseconds_of(options_.clock->now() - begin));

@@ -36,6 +36,9 @@ class Wheel(unittest.TestCase):
             self.assertGreater(len(licences), 4)
             self.assertTrue(all(any((site / f"{name}.libs").glob(f"{wanted}*")) for wanted in ("libnettle", "libprotobuf")))
         self.assertIn("libllvm19", licences)
+        bundled = next(site.glob("hearth_compiler_daemon-*.dist-info/licenses/BUNDLED.txt")).read_text()
+        self.assertEqual({line.split()[0] for line in bundled.splitlines()}, licences - {"BUNDLED"})
+        self.assertRegex(bundled, r"(?m)^libprotobuf32 3\.21\.")
 
     def test_importing_it_takes_little(self):
         program = ("import sys, time; before = time.perf_counter();\n"

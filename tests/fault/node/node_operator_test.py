@@ -4,6 +4,7 @@ Needs root. /usr/bin/python3 node_operator_test.py EXAMPLES"""
 import json
 import os
 import socket
+import threading
 import time
 import unittest
 
@@ -113,6 +114,47 @@ class WhatOperatorsSee(unittest.TestCase):
             port = free.getsockname()[1]
         with Digits(HEARTH_METRICS=f"0.0.0.0:{port}", HEARTH_METRICS_PUBLIC="true"):
             self.assertEqual(page(f"127.0.0.1:{port}", "/live"), (200, "live\n"))
+
+
+    def test_connections_that_say_nothing_shut_nobody_out_of_health_and_metrics(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = free.getsockname()
+        with Digits(HEARTH_METRICS=f"{address[0]}:{address[1]}"):
+            over = threading.Event()
+            holder = threading.Thread(target=hold_connections, args=(address, 200, over))
+            holder.start()
+            try:
+                for path in ("/live", "/ready", "/metrics") * 5:
+                    self.assertEqual(page(f"{address[0]}:{address[1]}", path)[0], 200)
+            finally:
+                over.set()
+                holder.join()
+
+
+def hold_connections(address, count, over):
+    """Requests whose headers never end; what the server closes is opened anew."""
+    held = []
+    while not over.is_set():
+        for connection in list(held):
+            try:
+                gone = connection.recv(1, socket.MSG_DONTWAIT) == b""
+            except BlockingIOError:
+                gone = False
+            except OSError:
+                gone = True
+            if gone:
+                held.remove(connection)
+                connection.close()
+        try:
+            while len(held) < count:
+                held.append(socket.create_connection(address, timeout=1))
+                held[-1].send(b"GET /live HTTP/1.1\r\nHost: a\r\nX: ")
+        except OSError:
+            pass
+        over.wait(0.05)
+    for connection in held:
+        connection.close()
 
 
 class WhatTheServiceManagerHears(unittest.TestCase):

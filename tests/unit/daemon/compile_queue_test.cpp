@@ -169,6 +169,34 @@ TEST_CASE("queue: a spare worker serves first whom workers have worked least for
   CHECK(order == std::vector<std::uint64_t>{3, 2, 1});
 }
 
+TEST_CASE("queue: a spare worker goes on with whom it serves, before others who have had more") {
+  using std::chrono::milliseconds;
+  test::ManualClock clock;
+  CompileQueue queue(100, clock);
+  queue.ended({1000, 1}, std::chrono::seconds(60));
+  CompileJob small = of(2, lowering(1));
+  REQUIRE(queue.push(small).ok());
+  clock.advance(CompileQueue::kSpareAfter);
+  REQUIRE(queue.pop(milliseconds(0), WorkerRole::kSpare)->id == 1);
+  CompileJob heavy = of(1, lowering(2));
+  REQUIRE(queue.push(heavy).ok());
+  clock.advance(CompileQueue::kSpareAfter);
+  queue.ended({1000, 2}, milliseconds(100), WorkerRole::kSpare);
+  CHECK_FALSE(queue.pop(milliseconds(0), WorkerRole::kSpare).has_value());  // a moment for the kernels
+  CompileJob next = of(2, kernel(3));
+  REQUIRE(queue.push(next).ok());
+  CHECK(queue.pop(milliseconds(0), WorkerRole::kSpare)->id == 3);
+  queue.ended({1000, 2}, milliseconds(100), WorkerRole::kSpare);
+  clock.advance(CompileQueue::kMoment);
+  CHECK(queue.pop(milliseconds(0), WorkerRole::kSpare)->id == 2);
+  // Who has had more is not waited for.
+  CompileJob light = of(3, lowering(4));
+  REQUIRE(queue.push(light).ok());
+  clock.advance(CompileQueue::kSpareAfter);
+  queue.ended({1000, 1}, std::chrono::seconds(1), WorkerRole::kSpare);
+  CHECK(queue.pop(milliseconds(0), WorkerRole::kSpare)->id == 4);
+}
+
 TEST_CASE("queue: a job that was given back keeps no worker that is there for others") {
   using std::chrono::milliseconds;
   test::ManualClock clock;
@@ -207,6 +235,16 @@ TEST_CASE("queue: a cubin is assembled with the kernels, whatever blobs wait") {
   more.request.mutable_blob();
   for (CompileJob* job : {&blob, &more, &assemble}) REQUIRE(queue.push(*job).ok());
   CHECK(popped(queue) == std::vector<std::uint64_t>{1, 2, 3});
+  for (std::uint64_t id = 1; id <= CompileQueue::kMaxAssembles; ++id) {
+    CompileJob one = of(1, {});
+    one.request.mutable_assemble();
+    REQUIRE(queue.push(one).ok());
+  }
+  CompileJob more_of_it = of(1, {}), others = of(2, {});
+  more_of_it.request.mutable_assemble();
+  others.request.mutable_assemble();
+  CHECK(absl::IsResourceExhausted(queue.push(more_of_it)));
+  CHECK(queue.push(others).ok());
 }
 
 }  // namespace
