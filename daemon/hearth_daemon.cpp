@@ -102,6 +102,7 @@ class HearthDaemon::Impl {
         executor_(std::clamp(config.workers, 2u, kMaxExecutorThreads)),
         blob_executor_(std::clamp(config.workers / 2, 1u, kMaxBlobThreads)),  // calls keep the other processors
         maintenance_executor_(1),
+        explanation_executor_(1),
         pool_(with_hooks(compiler_pool_options(config)), &poison_, &metrics_),
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
@@ -110,7 +111,7 @@ class HearthDaemon::Impl {
         preparer_(
             {std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &plan_reads_,
              &blobs_, &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
-             &accounts_, config.sealed, config.sealed_takes_older_tuning, &ptx_},
+             &accounts_, config.sealed, config.sealed_takes_older_tuning, &ptx_, &explanation_executor_},
             config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms), *config.clock),
@@ -125,6 +126,7 @@ class HearthDaemon::Impl {
     executor_.stop();  // its steps use the pools, which are destroyed before it
     blob_executor_.stop();
     maintenance_executor_.stop();
+    explanation_executor_.stop();
     ::close(stop_event_);
   }
 
@@ -349,6 +351,7 @@ class HearthDaemon::Impl {
   Executor executor_;
   Executor blob_executor_;  // reads sources, which may take long: no other call waits for it
   Executor maintenance_executor_;
+  Executor explanation_executor_;
   WorkerPool pool_;
   WorkerPool blob_pool_;
   TuningTable tuning_;

@@ -33,7 +33,7 @@ Program::Program()
                            {"HEARTH_CACHE_DIR", "The cache folder of a daemon that a command starts."},
                            {"HEARTH_NO_AUTOSTART", "1: no command starts a daemon."},
                            {"HEARTH_DAEMON",
-                            "The hearthd program to start. Default: the one beside hearth, then "
+                            "The hearthd program to start, by its absolute path. Default: the one beside hearth, then "
                             "the one on PATH."},
                            {"HEARTH_IDLE_EXIT_S",
                             "Seconds without work after which a daemon that a command starts "

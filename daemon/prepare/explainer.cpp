@@ -322,8 +322,8 @@ std::shared_ptr<Explainer::Job> Explainer::explain(const v1::ExplainRequest& req
     return nullptr;
   }
   auto job = std::make_shared<ExplainJob>(preparer_, request, client, std::move(done));
-  // It walks over the cache to explain a miss: nothing for a network thread.
-  preparer_->services().executor->post([job] { job->start(); });
+  // It walks over the cache to explain a miss.
+  preparer_->services().explanations->post_for(client, [job] { job->start(); });
   return job;
 }
 

@@ -80,6 +80,7 @@ struct BuildServices {
   bool sealed = false;                    // nothing is compiled for clients
   bool sealed_takes_older_tuning = true;  // what is sealed may have been lowered with other tuning records
   const PtxAssembler* ptx = nullptr;
+  Executor* explanations = nullptr;  // walks over the cache, of clients in turns: no other step waits for one
 };
 
 // What a plan is made of besides graph, target and options, and the keys that follow.

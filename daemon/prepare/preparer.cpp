@@ -51,10 +51,12 @@ void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& req
           return done(why);
         }
         services.metrics->sealed_miss();
-        done(absl::FailedPreconditionError(
-            absl::StrCat("sealed: nothing is compiled, and the plan ",
-                         to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",
-                         explain_nearest(explain_miss(services, inputs)), ": fill the cache with hearth prewarm")));
+        services.explanations->post_for(client, [services, inputs, wanted, done] {
+          done(absl::FailedPreconditionError(
+              absl::StrCat("sealed: nothing is compiled, and the plan ",
+                           to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",
+                           explain_nearest(explain_miss(services, inputs)), ": fill the cache with hearth prewarm")));
+        });
       });
 }
 

@@ -4,10 +4,11 @@ waits for, what it is refused, and what the daemon takes. Needs root.
 
 /usr/bin/python3 node_hostile_test.py EXAMPLES [--seconds 20]    (scripts/soak.sh hostile: five minutes)
 
-Hits of the fourth: their 99th percentile at most 3 times that beside nothing, measured before and after, or FLOOR_MS,
-which scheduling costs where three workers keep all processors busy. Misses of a small model at most MISS_MS. None refused,
-none wrong; 512 MB, 10 MB of log."""
+Hits of the fourth: their 99th percentile at most 3 times that beside as many processes as processors that are busy with
+something else, or FLOOR_MS; what it is beside nothing is printed. Misses of a small model at most MISS_MS. None refused, none
+wrong; 512 MB, 10 MB of log."""
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -95,7 +96,12 @@ class ThreeHostileUsers(unittest.TestCase):
 
     def measure(self, node, protos, folder, port):
         fourth = Fourth(node, protos)
-        before, own = fourth.work(5)
+        self.addCleanup(fourth.connection.close)
+        idle, own = fourth.work(5)
+        busy = [subprocess.Popen(["timeout", "6", "sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
+        beside_busy, _ = fourth.work(5)
+        for process in busy:
+            process.wait()
         attackers = [subprocess.Popen(node.command(user, sys.executable, "-B", folder / "tests/fault/attack/hostile.py", node.socket,
                                                    folder / "protos", OPTIONS.seconds, port), cwd="/", stderr=subprocess.PIPE)
                      for user in USERS[:3]]
@@ -103,18 +109,14 @@ class ThreeHostileUsers(unittest.TestCase):
         live = digits_node.page(f"127.0.0.1:{port}", "/live")
         said = [attacker.communicate(timeout=600)[1].decode()[-300:] for attacker in attackers]
         memory, log = memory_mb(node), sum(path.stat().st_size for path in node.folder.glob("log*"))
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and fourth.work(1)[0][-1] > 3 * p99(before):
-            pass  # what the attackers left behind
-        after, _ = fourth.work(5)
-        idle = max(p99(before), p99(after))
-        print(f"hits: {len(hits)}, 99th percentile {p99(hits):.2f} ms, beside nothing {idle:.2f} (median {hits[len(hits) // 2]:.2f}); "
-              f"misses: {len(misses)}, longest {max(misses):.0f} ms, beside nothing {max(own):.0f}; "
+        print(f"hits: {len(hits)}, 99th percentile {p99(hits):.2f} ms (median {hits[len(hits) // 2]:.2f}), beside busy processes "
+              f"{p99(beside_busy):.2f}, beside nothing {p99(idle):.2f}; misses: {len(misses)}, 99th percentile "
+              f"{p99(sorted(misses)):.0f}, longest {max(misses):.0f} ms, beside nothing {max(own):.0f}; "
               f"the daemon took {memory:.0f} MB, its log {log / 1e6:.2f} MB; {said}", flush=True)
         self.assertEqual(fourth.wrong, [])
         self.assertEqual(live, (200, "live\n"))
         self.assertEqual([attacker.returncode for attacker in attackers], [0, 0, 0], said)
-        self.assertLessEqual(p99(hits), max(3 * idle, FLOOR_MS))
+        self.assertLessEqual(p99(hits), max(3 * p99(beside_busy), FLOOR_MS))
         self.assertLessEqual(max(misses), MISS_MS)
         self.assertLessEqual(memory, MEMORY_MB)
         self.assertLessEqual(log, LOG_BYTES)
