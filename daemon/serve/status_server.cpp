@@ -20,8 +20,8 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr unsigned kMaxConnections = 128;
-constexpr std::size_t kMaxOpen = 96;  // beyond, the oldest is closed: who holds connections shuts nobody out
+constexpr unsigned kMaxConnections = 512;
+constexpr std::size_t kMaxOpen = 448;  // beyond, the oldest is closed: who holds connections shuts nobody out
 constexpr unsigned kTimeoutS = 2;
 constexpr std::size_t kRequestBytes = 4096;
 

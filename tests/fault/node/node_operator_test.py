@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What the operator of a node's daemon sees: metrics, health, the log, addresses, and the service manager's messages.
 Needs root. /usr/bin/python3 node_operator_test.py EXAMPLES"""
+import contextlib
+import http.client
 import json
 import os
 import socket
@@ -122,14 +124,22 @@ class WhatOperatorsSee(unittest.TestCase):
             address = free.getsockname()
         with Digits(HEARTH_METRICS=f"{address[0]}:{address[1]}"):
             over = threading.Event()
-            holder = threading.Thread(target=hold_connections, args=(address, 200, over))
+            holder = threading.Thread(target=hold_connections, args=(address, 1000, over))
             holder.start()
             try:
                 for path in ("/live", "/ready", "/metrics") * 5:
-                    self.assertEqual(page(f"{address[0]}:{address[1]}", path)[0], 200)
+                    self.assertEqual(answered(f"{address[0]}:{address[1]}", path), 200)
             finally:
                 over.set()
                 holder.join()
+
+
+def answered(address, path, tries=5):
+    """The status of a page. Where hundreds connect before this process has sent its request, it is the oldest."""
+    for _ in range(tries - 1):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return page(address, path)[0]
+    return page(address, path)[0]
 
 
 def hold_connections(address, count, over):

@@ -139,10 +139,10 @@ std::string mutated(const std::string& bytes, Random& random) {
       move_data(model, random);
       break;
     default:
-      mutate_message(model, random);
+      return mutated_wire(bytes, random);
   }
-  if (random.one_in(3)) mutate_message(model, random);
-  return model.SerializePartialAsString();
+  const std::string changed = model.SerializePartialAsString();
+  return random.one_in(3) ? mutated_wire(changed, random) : changed;
 }
 
 }  // namespace
