@@ -1,6 +1,7 @@
 // Plan files (.hearth) on the command line: what every command makes of them, with no daemon.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "hearth/npy.h"
@@ -74,6 +75,18 @@ std::string exported(Place& place, const Files& files, const std::vector<std::st
 }
 
 }  // namespace
+
+TEST_CASE("plan files: one under a model's name is machine code that is not run") {
+  Place place;
+  const std::string plan = exported(place, save_model(place), {});
+  const std::string renamed = place.file("from-elsewhere.onnx");
+  std::filesystem::copy_file(plan, renamed);
+  const Ran refused = place.run({"hearth", "run", renamed, "--input", "x=" + array(place, "x.npy", 2)});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.err, Contains(renamed) && Contains("this is a plan file, machine code of whoever wrote it") &&
+                              Contains("name it *.hearth"));
+  place.run_ok({"hearth", "run", plan, "--input", "x=" + array(place, "x.npy", 2)});
+}
 
 TEST_CASE("plan files: variables follow from the arrays that are given") {
   Place place;

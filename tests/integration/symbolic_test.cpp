@@ -98,19 +98,19 @@ TEST_CASE("the Conformer with symbolic batch and time: numpy's outputs", "[devic
   CHECK(place.run(with({"--input", "in0=" + in, "--var", "time=36"}))
             .err.find("is 36 by --var time=36 but input 'in0'") != std::string::npos);
   // And from a plan file, with no daemon.
-  std::vector<std::string> saving = {"hearth", "export", words[2], "-o", place.file("plan")};
+  std::vector<std::string> saving = {"hearth", "export", words[2], "-o", place.file("plan.hearth")};
   saving.insert(saving.end(), words.begin() + 3, words.end());
   CHECK(place.json(saving)["kernels"] == plan->stats().kernels);
   place.stop_daemon();
   place.environment()["HEARTH_NO_AUTOSTART"] = "1";
-  const auto from_file = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--var", "batch=3",
-                                     "--var", "time=37", "--output-dir", place.file("out"), "--json"});
+  const auto from_file = place.json({"hearth", "run", place.file("plan.hearth"), "--input", "in0=" + in, "--var",
+                                     "batch=3", "--var", "time=37", "--output-dir", place.file("out"), "--json"});
   const auto got = client::read_npy(from_file["outputs"][0]["file"].get<std::string>());
   const auto want = client::read_npy(folder / (name + ".3x37x256.out.out.npy"));
   REQUIRE((got.ok() && want.ok()));
   REQUIRE(got->shape == want->shape);
   CHECK(difference(reinterpret_cast<const float*>(got->bytes.data()), floats(*want)) <= kSymbolicTolerance);
-  const auto inferred = place.json({"hearth", "run", place.file("plan"), "--input", "in0=" + in, "--json"});
+  const auto inferred = place.json({"hearth", "run", place.file("plan.hearth"), "--input", "in0=" + in, "--json"});
   CHECK(inferred["outputs"][0]["shape"] == nlohmann::json({3, 37, 256}));
   CHECK(place.daemons().empty());
   CHECK(place.run({"hearth", "run", folder / (name + ".onnx"), "--dim", "batch=1:x"}).err ==
@@ -169,9 +169,9 @@ TEST_CASE("one plan in parts of a range: right at every length, and prewarmed, s
   CHECK(place.run(with({"hearth", "run", path, "--sealed"})).code == 1);
   CHECK(place.run(with({"hearth", "prewarm", path})).code == 0);
   CHECK(place.run(with({"hearth", "run", path, "--sealed", "--var", "batch=2"})).code == 0);
-  CHECK(place.run(with({"hearth", "export", path, "-o", place.file("plan")})).code == 0);
+  CHECK(place.run(with({"hearth", "export", path, "-o", place.file("plan.hearth")})).code == 0);
   for (const auto& [batch, want] : exact) {
-    const auto got = run("", batch, place.file("plan")).second;
+    const auto got = run("", batch, place.file("plan.hearth")).second;
     CHECK(difference(got.data(), want) <= 1e-6);
   }
 }
