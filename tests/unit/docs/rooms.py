@@ -13,7 +13,7 @@ ORDER = {
 }
 # Files of a station's own folder that every room of it may include.
 GROUND = {
-    "daemon": {"activity", "client_id", "config", "exit_deadline", "health", "installation", "log_fields", "log_limit", "metrics",
+    "daemon": {"activity", "client_id", "config", "exit_deadline", "health", "installation", "log_fields", "log_limit", "metrics", "operator",
                "service_manager", "setting", "trusted_file", "version"},
     "runtime": {"thread_pool", "build_id", "blob_library"},
     "compiler/passes": {"report", "spec"},
