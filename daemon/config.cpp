@@ -268,9 +268,8 @@ absl::Status resolve(Config& config) {
         std::pair("ptxas", &config.ptxas)}) {
     if (!path->empty() && path->front() != '/')
       return absl::InvalidArgumentError(absl::StrCat(setting, " '", *path, "' is not an absolute path"));
+    *path = std::filesystem::path(*path).lexically_normal().string();
   }
-  config.worker = std::filesystem::path(config.worker).lexically_normal().string();
-  config.blob_worker = std::filesystem::path(config.blob_worker).lexically_normal().string();
   if (config.log_file.empty()) config.log_file = config.default_log;
   if (config.temp_dir.empty()) {
     const char* folder = secure_getenv("TMPDIR");

@@ -343,30 +343,6 @@ absl::StatusOr<std::vector<ActionRow>> ActionCache::recent_actions(std::size_t l
   return read_all<ActionRow>(query, read_row);
 }
 
-absl::StatusOr<std::vector<ActionSize>> ActionCache::recent_sizes(std::size_t limit, const ActionSize* before) {
-  std::lock_guard lock(reader_mutex_);
-  SqliteQuery query(*reader_,
-                    "SELECT key, kind, length(material), last_used_ns FROM actions"
-                    " WHERE (last_used_ns, key) < (?, ?) ORDER BY last_used_ns DESC, key DESC LIMIT ?");
-  query.bind(1, before ? before->last_used_unix_ns : std::numeric_limits<std::int64_t>::max());
-  query.bind(2, before ? view(before->key) : std::string_view());
-  query.bind(3, static_cast<std::int64_t>(limit));
-  return read_all<ActionSize>(query, [](const SqliteQuery& row) {
-    return ActionSize{digest_of(row.blob(0)), static_cast<EntryKind>(row.integer(1)),
-                      static_cast<std::uint64_t>(row.integer(2)), row.integer(3)};
-  });
-}
-
-absl::StatusOr<std::string> ActionCache::material_of(const Digest& key) {
-  std::lock_guard lock(reader_mutex_);
-  SqliteQuery query(*reader_, "SELECT material FROM actions WHERE key = ?");
-  query.bind(1, view(key));
-  const bool found = query.step();
-  std::string material = found ? std::string(query.blob(0)) : "";
-  HEARTH_RETURN_IF_ERROR(query.status());
-  return found ? absl::StatusOr<std::string>(std::move(material)) : absl::NotFoundError("there is no such action");
-}
-
 absl::StatusOr<std::vector<ActionRow>> ActionCache::tuning_actions(std::size_t limit) {
   std::lock_guard lock(reader_mutex_);
   SqliteQuery query(*reader_,

@@ -3,18 +3,12 @@
 whose compiler is a puppet hangs and crashes when told. Needs root.
 /usr/bin/python3 node_neighbours_test.py EXAMPLES"""
 import json
-import pathlib
 import shutil
-import sys
-import tempfile
 import time
-import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attack"))
-import http2  # noqa: E402
-import messages  # noqa: E402
-import digits_node  # noqa: E402
-from node import BIN, USERS, Node, acting_as  # noqa: E402
+import digits_node
+from node import BIN, USERS, Node
+from own_client import OwnClient
 
 A, B, C, D = USERS[:4]
 PREPARE = "/hearth.v1.CompilerService/Prepare"
@@ -22,16 +16,7 @@ OK, INVALID, REFUSED, INTERNAL = 0, 3, 9, 13
 FOREVER = {"HEARTH_COMPILE_LIMIT_S": "100000", "HEARTH_HANG_LIMIT_S": "100000"}
 
 
-class Neighbours(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.protos = tempfile.TemporaryDirectory()
-        cls.messages = messages.Messages(cls.protos.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.protos.cleanup()
-
+class Neighbours(OwnClient):
     def start(self, puppet=False, **settings):
         node = Node(**settings)
         self.addCleanup(node.stop)
@@ -58,8 +43,7 @@ class Neighbours(unittest.TestCase):
         return request.SerializeToString()
 
     def connect(self, node, user):
-        with acting_as(user):
-            connection = http2.Connection(str(node.socket), timeout=600)
+        connection = self.connection(node, user, timeout=600)
         self.addCleanup(connection.close)
         return connection
 

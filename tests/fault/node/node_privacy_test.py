@@ -5,18 +5,15 @@ import fcntl
 import os
 import pathlib
 import socket
-import sys
 import tempfile
-import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attack"))
-import numpy  # noqa: E402
-import onnx.numpy_helper  # noqa: E402
-import http2  # noqa: E402
-import messages  # noqa: E402
-import digits_node  # noqa: E402
-from digits_node import MODEL, Digits, ended  # noqa: E402
-from node import USERS, Node, acting_as  # noqa: E402
+import numpy
+import onnx.numpy_helper
+
+import digits_node
+from digits_node import MODEL, Digits, ended
+from node import USERS, Node, acting_as
+from own_client import OwnClient
 
 
 def gate_models(folder):
@@ -45,22 +42,7 @@ def gate_models(folder):
     ]
 
 
-class WhatTheyLearn(unittest.TestCase):
-    """A client of our own making, which asks what no client of ours would."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.protos = tempfile.TemporaryDirectory()
-        cls.messages = messages.Messages(cls.protos.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.protos.cleanup()
-
-    def connection(self, node, user):
-        with acting_as(user):
-            return http2.Connection(str(node.socket))
-
+class WhatTheyLearn(OwnClient):
     def prepare(self, node, user, graph):
         connection = self.connection(node, user)
         events, status = connection.call("/hearth.v1.CompilerService/Prepare", self.messages.prepare(graph))

@@ -15,92 +15,17 @@
 #include "tests/support/sanitizer.h"
 #include "tests/unit/daemon/test_folder.h"
 #include "tests/unit/daemon/test_graphs.h"
+#include "tests/unit/daemon/worker_pool_fixture.h"
 
 namespace hearth::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-using Reply = absl::StatusOr<v1::WorkerReply>;
+using Reply = PoolReply;
+using Waiting = PoolWaiter;
+using Fixture = PoolFixture;
 
 using test::kSanitizer;
-
-class Waiting {
- public:
-  std::function<void(Reply)> done() {
-    return [this](Reply reply) {
-      std::lock_guard lock(mutex_);
-      reply_ = std::move(reply);
-      ++calls_;
-      changed_.notify_all();
-    };
-  }
-  Reply wait() {
-    std::unique_lock lock(mutex_);
-    REQUIRE(changed_.wait_for(lock, test::give_up(), [&] { return calls_ > 0; }));
-    return *reply_;
-  }
-  bool is_done() {
-    std::lock_guard lock(mutex_);
-    return calls_ > 0;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<Reply> reply_;
-  int calls_ = 0;
-};
-
-struct Fixture {
-  TestFolder folder;
-  test::ManualClock clock;  // of limits; it stands still
-  Metrics metrics;
-  PoisonList poison{folder / "repro", std::chrono::minutes(10)};
-  std::unique_ptr<WorkerPool> pool;
-
-  explicit Fixture(std::function<void(WorkerPoolOptions&)> change = nullptr) {
-    WorkerPoolOptions options;
-    options.command.path = program("hearth-fake-worker");
-    options.command.temp_folder = folder.path();
-    options.command.build_id = std::string(build_id());
-    options.command.wall_limit = 10s;
-    options.num_workers = 2;
-    options.clock = &clock;
-    if (change) change(options);
-    pool = std::make_unique<WorkerPool>(options, &poison, &metrics);
-  }
-
-  CompileJob kernel_job(const std::string& symbol, Waiting& waiting) {
-    CompileJob job;
-    job.request.mutable_compile()->set_symbol(symbol);
-    job.request.mutable_compile()->set_ast("ast");
-    *job.request.mutable_target() = test_target();
-    job.key = sha256(symbol);
-    job.what = "kernel '" + symbol + "'";
-    job.client = {::geteuid(), 0};
-    job.done = waiting.done();
-    return job;
-  }
-
-  Reply compile(const std::string& symbol) {
-    Waiting waiting;
-    absl::StatusOr<std::uint64_t> id = pool->submit(kernel_job(symbol, waiting));
-    if (!id.ok()) return id.status();
-    return waiting.wait();
-  }
-  // The same, with the clock turned on by a second a millisecond once a worker has the job.
-  Reply compile_turning(const std::string& symbol) {
-    Waiting waiting;
-    std::atomic<bool> is_started{false};
-    CompileJob job = kernel_job(symbol, waiting);
-    job.started = [&] { is_started = true; };
-    const absl::StatusOr<std::uint64_t> id = pool->submit(std::move(job));
-    if (!id.ok()) return id.status();
-    REQUIRE(test::eventually([&] { return is_started || waiting.is_done(); }));
-    CHECK(clock.advance_until(1s, [&] { return waiting.is_done(); }));
-    return waiting.wait();
-  }
-};
 
 int count_entries(const std::string& folder) {
   int count = 0;
@@ -197,76 +122,6 @@ TEST_CASE("pool: a client that keeps all workers busy does not keep another one 
   CHECK(test::eventually([&] { return fixture.pool->num_queued() == 4; }));
   for (const std::uint64_t id : ids) fixture.pool->cancel(id);
   for (const auto& each : hung) CHECK(absl::IsCancelled(each->wait().status()));
-}
-
-TEST_CASE("pool: three clients whose jobs last do not keep a fourth one's short job waiting") {
-  for (const unsigned workers : {2u, 4u}) {
-    Fixture fixture([workers](WorkerPoolOptions& options) {
-      options.num_workers = workers;
-      options.num_spare = 1;
-      options.command.wall_limit = 1000h;
-      options.command.limits.hang_limit = 1000h;
-    });
-    std::vector<std::unique_ptr<Waiting>> hung;
-    std::vector<std::uint64_t> ids;
-    const auto hang = [&](uid_t uid) {
-      hung.push_back(std::make_unique<Waiting>());
-      CompileJob job = fixture.kernel_job("hang" + std::to_string(hung.size()), *hung.back());
-      job.client = {uid, 0};
-      ids.push_back(*fixture.pool->submit(std::move(job)));
-    };
-    for (unsigned i = 0; i <= workers; ++i) hang(61001 + i % 3);
-    // All workers are taken, the spare one too where its client has no other running.
-    CHECK(fixture.clock.advance_until(10ms, [&] { return fixture.pool->num_queued() <= (workers > 2 ? 1 : 0); }));
-    for (int round = 0; round < 3; ++round) {
-      Waiting waiting;
-      CompileJob job = fixture.kernel_job("k" + std::to_string(round), waiting);
-      job.client = {61009, 0};
-      REQUIRE(fixture.pool->submit(std::move(job)).ok());
-      REQUIRE(fixture.clock.advance_until(10ms, [&] { return waiting.is_done(); }));
-      CHECK(waiting.wait().ok());
-    }
-    for (const auto& each : hung) CHECK_FALSE(each->is_done());  // what was given back is not lost
-    for (const std::uint64_t id : ids) fixture.pool->cancel(id);
-    for (const auto& each : hung) CHECK(absl::IsCancelled(each->wait().status()));
-  }
-}
-
-TEST_CASE("pool: one user's request that kills workers is refused for that user alone") {
-  Fixture fixture;
-  const auto crash = [&](uid_t uid) {
-    Waiting waiting;
-    CompileJob job = fixture.kernel_job("crash", waiting);
-    job.client = {uid, 0};
-    const absl::StatusOr<std::uint64_t> id = fixture.pool->submit(std::move(job));
-    return id.ok() ? waiting.wait().status() : id.status();
-  };
-  absl::Status last;
-  for (int death = 0; death < 3; ++death) {
-    last = crash(61001);
-    CHECK(absl::IsInternal(last));
-  }
-  const absl::Status refused = crash(61001);
-  CHECK(absl::IsFailedPrecondition(refused));
-  for (const absl::Status& told : {last, refused}) {
-    CHECK(std::string(told.message()).find("killed 3 compiler workers") != std::string::npos);
-    CHECK(std::string(told.message()).find(fixture.folder.path()) == std::string::npos);  // a path of the operator's
-  }
-  CHECK(absl::IsInternal(crash(61002)));
-}
-
-TEST_CASE("pool: requests that differ in what the worker gets are not refused for one another") {
-  Fixture fixture;
-  const auto compile = [&](bool dump) {
-    Waiting waiting;
-    CompileJob job = fixture.kernel_job("crash", waiting);
-    job.request.mutable_options()->set_dump(dump);
-    const absl::StatusOr<std::uint64_t> id = fixture.pool->submit(std::move(job));
-    return id.ok() ? waiting.wait().status() : id.status();
-  };
-  for (int death = 0; death < 3; ++death) CHECK_FALSE(compile(true).ok());
-  CHECK(absl::IsFailedPrecondition(compile(true)));
-  CHECK(absl::IsInternal(compile(false)));
 }
 
 TEST_CASE("pool: every way to die is a typed error, and the next job works") {
