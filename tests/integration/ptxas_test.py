@@ -123,6 +123,18 @@ class Ptxas(unittest.TestCase):
         self.assertNotEqual(ran.returncode, 0)
         self.assertIn("/no/ptxas", ran.stderr)
 
+    def test_a_program_that_others_may_write_is_refused_at_the_start(self):
+        program = self.script("#!/bin/sh\nexit 1\n")
+        program.chmod(0o777)
+        changes = [(lambda: None, "can be written by other users")]
+        if os.geteuid() == 0:
+            changes.append((lambda: (program.chmod(0o755), os.chown(program, 61001, 61001)), "belongs to user 61001"))
+        for change, told in changes:
+            change()
+            ran = self.hearth("emit", self.model, "--target", "cuda:sm_90a", "--output-dir", self.folder / "out", ptxas=program)
+            self.assertNotEqual(ran.returncode, 0)
+            self.assertIn(told, ran.stderr)
+
     def test_nvidias_makes_cubins_of_every_kernel(self):
         if not os.access(NVIDIAS, os.X_OK):
             self.skipTest("this machine has no ptxas of NVIDIA's")

@@ -110,6 +110,16 @@ TEST_CASE("config: paths that no message could carry are refused") {
   }
 }
 
+TEST_CASE("config: a program is named by an absolute path: the current folder may be anybody's") {
+  for (const char* flag : {"--worker", "--blob-worker", "--ptxas"}) {
+    for (const char* path : {"hearth-worker", "./hearth-worker", "../bin/hearth-worker"}) {
+      const std::string told = failure({"--socket", "/s/x.sock", flag, path});
+      CHECK(told.find(absl::StrCat("'", path, "' is not an absolute path")) != std::string::npos);
+    }
+    CHECK(load({"--socket", "/s/x.sock", flag, "/usr/bin/../bin/true"}).ok());
+  }
+}
+
 TEST_CASE("config: help has every default as it is set") {
   const std::string help = load({"--help"})->message;
   const Config standard;
