@@ -36,6 +36,7 @@ using Json = nlohmann::ordered_json;
 struct RunFlags {
   ModelFlags model;
   std::string path;
+  bool is_plan = false;                 // whatever its name
   std::vector<std::string> vars;        // NAME=N
   std::vector<std::string> parameters;  // files, for a plan file
   std::string output_dir;
@@ -227,14 +228,17 @@ absl::StatusOr<KernelProfile> profile_of(const RunFlags& flags, const PreparedMo
 }
 
 absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
-  if (!client::is_plan_file(flags.path)) {
+  if (!flags.is_plan && !client::is_plan_file(flags.path)) {
     if (!flags.parameters.empty()) {
       return usage_error("--parameters ", flags.parameters[0], ": ", flags.path,
                          " is a model, which has its parameters; only plan files may be without");
     }
     return prepare_model(flags.path, flags.model);
   }
-  HEARTH_RETURN_IF_ERROR(client::check_plan_file_name(flags.path));
+  if (!flags.is_plan) {
+    if (absl::Status named = client::check_plan_file_name(flags.path); !named.ok())
+      return absl::Status(named.code(), str_cat(std::string(named.message()), " or give --plan"));
+  }
   HEARTH_ASSIGN_OR_RETURN(PlanOfFile loaded, load_plan_of(flags.path, flags.model, flags.parameters));
   return PreparedModel{std::move(loaded.model), std::move(loaded.plan)};
 }
@@ -362,6 +366,8 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("N")
       ->check(whole_number())
       ->capture_default_str();
+  command->add_flag("--plan", flags->is_plan,
+                    "The model is a plan file, whatever its name: machine code of whoever wrote it, which is run");
   command->add_flag("--compare-f32", flags->compares,
                     "With --weights: run with f32 weights, too, and print how far the outputs are from each other");
   flags->expect.add_to(*command);

@@ -85,7 +85,11 @@ TEST_CASE("plan files: one under a model's name is machine code that is not run"
   CHECK(refused.code == 1);
   CHECK_THAT(refused.err, Contains(renamed) && Contains("this is a plan file, machine code of whoever wrote it") &&
                               Contains("name it *.hearth"));
-  place.run_ok({"hearth", "run", plan, "--input", "x=" + array(place, "x.npy", 2)});
+  for (const std::string& run : {plan, renamed}) {
+    std::vector<std::string> words = {"hearth", "run", run, "--input", "x=" + array(place, "x.npy", 2)};
+    if (run == renamed) words.push_back("--plan");
+    place.run_ok(words);
+  }
 }
 
 TEST_CASE("plan files: variables follow from the arrays that are given") {

@@ -79,7 +79,10 @@ class FilesTest(unittest.TestCase):
         plan = self.place.run_ok("export", DIGITS, "-o", "-")
         self.assertEqual(plan.stdout_bytes[:8], b"HEARTHPF")
         self.assertEqual(plan.stderr, "")
-        self.assertEqual(self.place.run("run", "-", input=plan.stdout_bytes).returncode, 0)
+        refused = self.place.run("run", "-", input=plan.stdout_bytes)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("this is a plan file, machine code of whoever wrote it", refused.stderr)
+        self.assertEqual(self.place.run("run", "-", "--plan", input=plan.stdout_bytes).returncode, 0)
         # As /dev/stdout is, but the test's own: a wrong write would replace it.
         (self.folder / "stdout").symlink_to("/proc/self/fd/1")
         by_name = self.place.run_ok("export", DIGITS, "-o", "stdout")
