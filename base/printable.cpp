@@ -96,4 +96,8 @@ std::string shortened(std::string_view text, std::size_t max_bytes) {
   return std::string(utf8_prefix(text, max_bytes)) + "… (" + std::to_string(text.size()) + " bytes)";
 }
 
+std::string printable(std::string_view text, std::size_t max_bytes) {
+  return shortened(printable(shortened(text, max_bytes)), max_bytes);
+}
+
 }  // namespace hearth

@@ -17,6 +17,8 @@ std::string printable(std::string_view text);
 std::string printable_lines(std::string_view text);
 // The beginning of a long text, at most `max_bytes` and at a character's end, and how long all of it is.
 std::string shortened(std::string_view text, std::size_t max_bytes);
+// One line of about `max_bytes` at most: cut before it is escaped, which may make it four times as long, and after.
+std::string printable(std::string_view text, std::size_t max_bytes);
 // JSON text, which is UTF-8, with every character that printable() would escape as a JSON escape: the same value.
 std::string printable_json(std::string_view json);
 

@@ -8,9 +8,9 @@
 
 namespace hearth::runtime {
 
-// Whether `path` is a regular file that this process may execute.
+// True for a regular file that this process may execute.
 bool is_program(const std::string& path);
-// Such a file by an absolute path.
+// True for such a file whose path is absolute.
 bool is_absolute_program(const std::string& path);
 // On PATH (the system's own where it is not set), but not in the folder `not_in`. Absolute.
 std::optional<std::string> find_on_path(std::string_view name, std::string_view not_in = {});

@@ -29,17 +29,12 @@ constexpr std::size_t kOldLogs = 2;
 // The longest line, and the longest of its fields: who can cause a line decides what it says.
 constexpr std::size_t kMaxLineBytes = 4'096, kMaxFieldBytes = 256;
 
-// Cut before it is escaped, which may make it four times as long, and after.
-std::string cut(std::string_view text, std::size_t max_bytes) {
-  return shortened(printable(shortened(text, max_bytes)), max_bytes);
-}
-
 class PrintableFormatter : public spdlog::formatter {
  public:
   explicit PrintableFormatter(std::unique_ptr<spdlog::formatter> inner) : inner_(std::move(inner)) {}
 
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    const std::string text = cut({message.payload.data(), message.payload.size()}, kMaxLineBytes);
+    const std::string text = printable({message.payload.data(), message.payload.size()}, kMaxLineBytes);
     spdlog::details::log_msg safe = message;
     safe.payload = {text.data(), text.size()};
     inner_->format(safe, out);
@@ -61,7 +56,7 @@ class JsonFormatter : public spdlog::formatter {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(since).count() % 1000;
     std::tm utc{};
     ::gmtime_r(&seconds, &utc);
-    const std::string text = cut({message.payload.data(), message.payload.size()}, kMaxLineBytes);
+    const std::string text = printable({message.payload.data(), message.payload.size()}, kMaxLineBytes);
     nlohmann::ordered_json line = {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", utc, ms)},
                                    {"level", spdlog::level::to_string_view(message.level).data()},
                                    {"pid", ::getpid()},
@@ -70,7 +65,7 @@ class JsonFormatter : public spdlog::formatter {
       for (const auto& [name, value] : *fields) {
         const auto* const words = std::get_if<std::string>(&value);
         if (words != nullptr) {
-          line[name] = cut(*words, kMaxFieldBytes);
+          line[name] = printable(*words, kMaxFieldBytes);
         } else if (const auto* const whole = std::get_if<std::int64_t>(&value)) {
           line[name] = *whole;
         } else {

@@ -6,7 +6,7 @@
 
 namespace hearth {
 
-inline constexpr std::uint32_t kMaxTargetThreads = 4'096;
+inline constexpr int kMaxTargetThreads = 4'096;
 inline constexpr std::uint64_t kMaxTargetL2Bytes = 1ull << 32;  // of one core
 inline constexpr std::uint32_t kMaxTargetForkWork = 1'000'000'000;
 inline constexpr std::uint32_t kMaxTargetSharedBytes = 16u << 20;  // of a workgroup

@@ -16,10 +16,11 @@
 #include "absl/status/statusor.h"
 #include "hearth/onnx.h"
 #include "hearth/prepare.h"
+#include "proto/target_limits.h"
 
 namespace hearth::cli {
 
-inline constexpr int kMaxThreads = 4096;
+inline constexpr int kMaxThreads = kMaxTargetThreads;
 
 struct ModelFlags {
   std::vector<std::string> dims;     // NAME=N, NAME=MIN:MAX, NAME=N,N..., NAME=MIN:MAX@N,N...

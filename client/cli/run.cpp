@@ -235,9 +235,12 @@ absl::StatusOr<PreparedModel> load(const RunFlags& flags) {
     }
     return prepare_model(flags.path, flags.model);
   }
-  if (!flags.is_plan) {
-    if (absl::Status named = client::check_plan_file_name(flags.path); !named.ok())
-      return absl::Status(named.code(), str_cat(std::string(named.message()), " or give --plan"));
+  // A model from elsewhere must not turn out to be a program.
+  if (!flags.is_plan && !flags.path.ends_with(".hearth")) {
+    return absl::InvalidArgumentError(str_cat(
+        flags.path,
+        ": this is a plan file, machine code of whoever wrote it, and not a model; if you would run that person's "
+        "programs, name it *.hearth or give --plan"));
   }
   HEARTH_ASSIGN_OR_RETURN(PlanOfFile loaded, load_plan_of(flags.path, flags.model, flags.parameters));
   return PreparedModel{std::move(loaded.model), std::move(loaded.plan)};

@@ -274,13 +274,4 @@ bool is_plan_file(const std::string& path) {
   return start == kMagic;
 }
 
-bool has_plan_file_name(const std::string& path) { return path.ends_with(".hearth"); }
-
-absl::Status check_plan_file_name(const std::string& path) {
-  if (has_plan_file_name(path)) return absl::OkStatus();
-  return absl::InvalidArgumentError(str_cat(path,
-                                            ": this is a plan file, machine code of whoever wrote it, and not a model; "
-                                            "if you would run that person's programs, name it *.hearth"));
-}
-
 }  // namespace hearth::client

@@ -12,6 +12,7 @@
 #include "client/jit/prepared_state.h"
 #include "client/jit/request.h"
 #include "client/trace/encoded_graph.h"
+#include "proto/target_limits.h"
 #include "runtime/devices/devices.h"
 #include "runtime/hal/cpu/cpu_target.h"
 #include "runtime/replay/loaded_plan.h"
@@ -19,8 +20,6 @@
 namespace hearth::client {
 
 namespace {
-
-constexpr int kMaxThreads = 4096;
 
 // Sets `value` from the environment, if it is set.
 template <typename T>
@@ -52,7 +51,7 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
   std::int64_t deadline_ms = config.deadline.count();
   std::int64_t opt_level = config.opt_level;
   std::int64_t fast_math = 0, direct_convolutions = 0, share_weights = 1, sealed = 0;
-  for (const absl::Status& read : {read_env("HEARTH_THREADS", 0, kMaxThreads, &config.threads),
+  for (const absl::Status& read : {read_env("HEARTH_THREADS", 0, kMaxTargetThreads, &config.threads),
                                    read_env<std::int64_t>("HEARTH_PREPARE_TIMEOUT_MS", 1, 86'400'000, &deadline_ms),
                                    read_env<std::int64_t>("HEARTH_OPT_LEVEL", 0, 2, &opt_level),
                                    read_env<std::int64_t>("HEARTH_FAST_MATH", 0, 1, &fast_math),
@@ -71,12 +70,12 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
 }
 
 absl::StatusOr<int> choose_threads(int wanted) {
-  if (wanted < 0 || wanted > kMaxThreads) {
-    return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxThreads));
+  if (wanted < 0 || wanted > kMaxTargetThreads) {
+    return absl::InvalidArgumentError(str_cat("threads is ", wanted, "; expected 0 (all CPUs) to ", kMaxTargetThreads));
   }
   if (wanted > 0) return wanted;
   int threads = 0;
-  HEARTH_RETURN_IF_ERROR(read_env("HEARTH_THREADS", 0, kMaxThreads, &threads));
+  HEARTH_RETURN_IF_ERROR(read_env("HEARTH_THREADS", 0, kMaxTargetThreads, &threads));
   return threads > 0 ? threads : runtime::available_cpus();
 }
 

@@ -27,7 +27,7 @@ absl::Status check_record(const v1::Target& record) {
     return absl::InvalidArgumentError(
         absl::StrCat("target.vector_bits: ", record.vector_bits(), " is no multiple of 32 up to ", kMaxVectorBits));
   }
-  if (record.threads() > kMaxTargetThreads) return over("threads", record.threads(), kMaxTargetThreads);
+  if (record.threads() > std::uint32_t{kMaxTargetThreads}) return over("threads", record.threads(), kMaxTargetThreads);
   if (record.l2_bytes() > kMaxTargetL2Bytes) return over("l2_bytes", record.l2_bytes(), kMaxTargetL2Bytes);
   if (record.fork_work() > kMaxTargetForkWork) return over("fork_work", record.fork_work(), kMaxTargetForkWork);
   return kind->check != nullptr ? kind->check(record) : absl::OkStatus();

@@ -36,7 +36,7 @@ class JobList {
     for (const auto& job : jobs) job->cancel();
   }
 
-  // Without the lock; those of the moment.
+  // Visits the jobs that are there now, without holding the lock.
   template <class Visit>
   void for_each(Visit&& visit) {
     std::vector<std::shared_ptr<Job>> jobs;

@@ -26,6 +26,11 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
         done_(std::move(done)) {}
 
   void start() {
+    {
+      std::lock_guard lock(mutex_);
+      if (ended_) return;
+      has_started_ = true;
+    }
     const v1::CompileOptions options = without_dump(request_.options());
     const PlanInputs inputs = plan_inputs(services_, request_.graph(), request_.target(), options, client_.uid);
     const std::optional<FoundPlan> found = find_plan(services_, inputs);
@@ -289,6 +294,8 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
       jobs.swap(jobs_);
       done.swap(done_);
       ticket = std::move(ticket_);
+      if (!has_started_)
+        request_ = {};  // it may stand in line for long, and its caller no longer answers for its memory
     }
     for (std::uint64_t job : jobs) services_.pool->cancel(job);
     ticket.leave();
@@ -301,7 +308,7 @@ class ExplainJob : public Explainer::Job, public std::enable_shared_from_this<Ex
   v1::ExplainRequest request_;  // its graph goes into the Prepare
   const ClientId client_;
   std::mutex mutex_;
-  bool ended_ = false;
+  bool has_started_ = false, ended_ = false;
   Explainer::Done done_;
   std::vector<std::uint64_t> jobs_;
   PlanFlights::Ticket ticket_;

@@ -118,7 +118,7 @@ void PrepareCall::tell_failure(const absl::Status& why, const std::string& of_mo
 void PrepareCall::answer(absl::StatusOr<Prepared> prepared) {
   const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
   LogFields::Fields told = {{"call", number_}, {"user", std::int64_t{client().uid}}, {"ms", took_ms}};
-  const std::string model = shortened(printable(shortened(request().model(), kMaxModelBytes)), kMaxModelBytes);
+  const std::string model = printable(request().model(), kMaxModelBytes);
   const std::string of_model = model.empty() ? "" : " of " + model;
   if (!model.empty()) told.emplace_back("model", model);
   if (!prepared.ok()) {

@@ -85,7 +85,7 @@ class CompileQueue {
   void ended(const ClientId& client, Clock::duration took = {}, WorkerRole role = WorkerRole::kRegular);
   // A job that was popped and has not ended: it goes to the front of its lines.
   void put_back(CompileJob job);
-  // Whether a client other than `than`, with nothing running, has waited for kSpareAfter.
+  // True when some client but `than` has no job running and one that has waited for kSpareAfter.
   bool others_wait(const ClientId& than) const;
   // Takes a job out that was not popped yet.
   std::optional<CompileJob> remove(std::uint64_t id);

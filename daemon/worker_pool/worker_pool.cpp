@@ -130,6 +130,7 @@ void WorkerPool::cancel(std::uint64_t id) {
     if (active_.count(id) == 0) return;
     if (queued) {
       active_.erase(id);
+      cancelled_.erase(id);
     } else {
       auto slot = std::find_if(slots_.begin(), slots_.end(), [id](const auto& slot) { return slot->job == id; });
       if (slot != slots_.end()) {
@@ -253,11 +254,18 @@ void WorkerPool::put_back(Slot& slot, CompileJob job, std::chrono::nanoseconds t
     std::lock_guard lock(mutex_);
     slot.job = 0;
     eventfd_t wakes = 0;
-    // Who cancelled it meanwhile has it ended when it would begin again.
+    // Somebody may have cancelled it meanwhile.
     if (!stopping_ && ::eventfd_read(slot.wake_fd, &wakes) == 0) cancelled_.insert(job.id);
   }
   job.is_long = true;
+  const std::uint64_t id = job.id;
   queue_.put_back(std::move(job));
+  bool is_cancelled = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_cancelled = cancelled_.count(id) > 0;
+  }
+  if (is_cancelled) cancel(id);
 }
 
 absl::StatusOr<v1::WorkerReply> WorkerPool::perform(Slot& slot, const CompileJob& job, bool* has_yielded) {

@@ -35,11 +35,6 @@ absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadP
 
 // Whether a regular file begins as plan files do.
 bool is_plan_file(const std::string& path);
-// Whether a path is named as plan files are, *.hearth: who did not ask for one by load_plan loads no other, since a model
-// may come from where nobody's programs would be run.
-bool has_plan_file_name(const std::string& path);
-// The error for a plan file under another name.
-absl::Status check_plan_file_name(const std::string& path);
 
 }  // namespace hearth::client
 #pragma GCC visibility pop

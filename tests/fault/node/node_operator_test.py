@@ -158,7 +158,7 @@ def hold_connections(address, count, over):
                 connection.close()
         try:
             while len(held) < count:
-                held.append(socket.create_connection(address, timeout=1))
+                held.append(socket.create_connection(address, timeout=300))
                 held[-1].send(b"GET /live HTTP/1.1\r\nHost: a\r\nX: ")
         except OSError:
             pass
