@@ -27,7 +27,7 @@ from . import ops
 from ._array_api import *
 from ._array_api import __all__ as _array_api_names
 from ._dims import Range
-from ._errors import TraceError
+from ._errors import TraceError, TraceWarning
 from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
 from ._jit import JitFunction, JitStats, jit
@@ -66,6 +66,7 @@ __all__ = [
     "Stream",
     "Tensor",
     "TraceError",
+    "TraceWarning",
     "TracedFunction",
     "Tracer",
     "Unauthenticated",

@@ -29,6 +29,10 @@ class TraceError(InvalidArgument, TypeError):
     """A traced function did what a trace cannot record, such as a branch on a tensor's value; names the line."""
 
 
+class TraceWarning(UserWarning):
+    """What a jitted function cannot see of what it reads, and that it is compiled again and again; said once a function."""
+
+
 class DeadlineExceeded(Error, TimeoutError):
     code = "DEADLINE_EXCEEDED"
 

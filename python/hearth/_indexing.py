@@ -219,9 +219,18 @@ def _gather(x, axes, tensors):
 def _broadcast(a, b):
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
-    if any(x != y and x != 1 and y != 1 for x, y in zip(a, b)):
+    if any(not (_is_one(x) or _is_one(y) or _is_same(x, y)) for x, y in zip(a, b)):
         raise OutOfRange(f"index arrays of the shapes {list(a)} and {list(b)} do not broadcast")
-    return tuple(y if x == 1 else x for x, y in zip(a, b))
+    return tuple(y if _is_one(x) else x for x, y in zip(a, b))
+
+
+def _is_one(length):
+    return isinstance(length, int) and length == 1
+
+
+def _is_same(x, y):
+    """Of lengths, which may vary: whether they are one, not whether they may be equal."""
+    return x._is_same(y) if isinstance(x, Dim) else y._is_same(x) if isinstance(y, Dim) else x == y
 
 
 def _check_range(index, length, axis):

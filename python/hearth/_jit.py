@@ -5,11 +5,11 @@ from _thread import RLock
 from collections import OrderedDict, namedtuple
 
 from . import _hearth, _load
-from ._captured import Captured
 from ._errors import CallError, InvalidArgument
 from ._hearth import Dim, Tensor
 from ._plan import Plan, inlined
-from ._trees import Leaf, array_key, flatten, scalar_key, unflatten
+from ._retraces import TRACES_TO_SAY, described, difference, warn
+from ._trees import Leaf, array_key, flatten, is_guarded, scalar_key, unflatten
 
 JitStats = namedtuple("JitStats", "traces hits evictions plans")
 JitStats.__doc__ = "Of one jitted function: how often it was traced, replayed and dropped, and how many plans it keeps."
@@ -18,14 +18,14 @@ JitStats.__doc__ = "Of one jitted function: how often it was traced, replayed an
 class JitFunction:
     """A function of arrays and tensors that is traced for each new kind of arguments, and replayed afterwards."""
 
-    def __init__(self, function, dims=None, capacity=16, **options):
-        self._owner = None
+    def __init__(self, function, dims=None, capacity=16, dynamic_scalars=False, **options):
+        self._owner = self._self = None
         if hasattr(getattr(function, "__func__", None), "__code__"):  # a bound method
-            owner, function = function.__self__, function.__func__
-            self._owner = lambda: owner
+            self._self, function = function.__self__, function.__func__
+            self._owner = self._get_self
         elif not hasattr(function, "__code__") and hasattr(getattr(type(function), "__call__", None), "__code__"):
-            owner, function = function, type(function).__call__  # a model with __call__
-            self._owner = lambda: owner
+            self._self, function = function, type(function).__call__  # a model with __call__
+            self._owner = self._get_self
         if not hasattr(function, "__code__"):
             raise CallError(f"jit: {function!r} is no Python function")
         if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
@@ -33,6 +33,7 @@ class JitFunction:
         self._function = function
         self._dims = _dims_of(dims)
         self._capacity = capacity
+        self._dynamic_scalars = bool(dynamic_scalars)
         self._options = _load._options(
             *(options.pop(name, None) for name in ("threads", "device", "sealed", "deadline", "socket", "fast_math"))
         )
@@ -43,10 +44,15 @@ class JitFunction:
         self._traces = self._hits = self._evictions = 0
         self._owned = {}
         self._fast = []
+        self._last = None
+        self._shared = {}  # what was said; of a method for all objects
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(function, name):
                 setattr(self, name, getattr(function, name))
         self.__wrapped__ = function
+
+    def _get_self(self):
+        return self._self
 
     def __get__(self, owner, kind=None):
         """A method: each object has plans of its own."""
@@ -68,15 +74,16 @@ class JitFunction:
             reference = weakref.ref(owner, lambda _, key=id(owner): self._owned.pop(key, None))
         except TypeError:
             raise CallError(f"jit: a method of {type(owner).__name__}, which cannot be referred to weakly") from None
-        bound = JitFunction(self._function, capacity=self._capacity)
+        bound = JitFunction(self._function, None, self._capacity, self._dynamic_scalars)
         bound._dims, bound._options = self._dims, self._options
-        bound._owner = reference
+        bound._owner, bound._shared = reference, self._shared
         return reference, bound
 
     def __call__(self, *args, **kwargs):
+        owner = self._owner() if self._owner is not None else None
         if not kwargs:
             for plan in self._fast:
-                made = plan.fast(args)
+                made = plan.fast(args, owner)
                 if made is not NotImplemented:
                     self._hits += 1
                     if len(self._plans) > 1:
@@ -84,13 +91,13 @@ class JitFunction:
                     if plan.only:
                         return made
                     return unflatten(plan.tree, [made] if plan.results == 1 else made)
-        owner = self._owner() if self._owner is not None else None
         trace = _hearth.current_trace()
         if trace:  # inlined into the trace that is being made
             if trace in inlined:
-                inlined[trace].append(Captured(self._function, owner))
+                inlined[trace].add(self._function, owner)
             return self._function(owner, *args, **kwargs) if owner is not None else self._function(*args, **kwargs)
         leaves, gives_tensors = args, not args
+        others = ()
         if not kwargs:
             ndarray = _ndarray()
             key = []
@@ -104,14 +111,15 @@ class JitFunction:
         else:
             key = None
         if key is None or self._dims:
-            leaves, tree, key = self._flatten(args, kwargs)
+            leaves, tree, key, others = self._flatten(args, kwargs)
             gives_tensors = not leaves or any(type(one) is Tensor for one in leaves)
         else:
             tree, key = None, tuple(key)
+        values = tuple(value for value, _ in others)
         plans = self._plans.get(key)
         if plans is not None:
             for plan in plans:
-                if plan.holds():
+                if plan.holds(owner, values):
                     self._hits += 1
                     if len(self._plans) > 1:
                         self._used(key)
@@ -119,15 +127,14 @@ class JitFunction:
                     return plan(leaves, gives_tensors)
         is_plain = tree is None
         if is_plain:
-            leaves, tree, _ = self._flatten(args, kwargs)
-        plan = self._trace(key, leaves, tree, owner)
+            leaves, tree, _, _ = self._flatten(args, kwargs)
+        plan = self._trace(key, leaves, tree, owner, others)
         self._note_fast(plan, None if is_plain else tree, args)
         return plan(leaves, gives_tensors)
 
     def _note_fast(self, plan, tree, args):
-        """Of calls with numpy's arrays alone the last few are tried first. Methods' plans are not, whose captured
-        attributes would keep their object alive."""
-        if tree is not None or not args or self._owner is not None:
+        """Of calls with numpy's arrays alone the last few are tried first."""
+        if tree is not None or not args:
             return
         with self._lock:
             if plan not in self._plans.get(plan.key, ()):
@@ -150,23 +157,29 @@ class JitFunction:
     def _flatten(self, args, kwargs):
         leaves = []
         name = getattr(self, "__name__", "the function")
-        args_tree, args_key = flatten(args, f"{name}: arguments", leaves, scalar_key)
+        others = []
+
+        def key_of(value, what):
+            if is_guarded(value):
+                others.append((value, what))
+            return scalar_key(value, what)
+
+        key_of.takes_classes = True
+        if self._dynamic_scalars:
+            key_of.takes_numbers = True
+        args_tree, args_key = flatten(args, f"{name}: arguments", leaves, key_of)
         kwargs = {word: kwargs[word] for word in sorted(kwargs)}
-        kwargs_tree, kwargs_key = flatten(kwargs, f"{name}: arguments", leaves, scalar_key)
+        kwargs_tree, kwargs_key = flatten(kwargs, f"{name}: arguments", leaves, key_of)
         shapes = self._shapes(args_tree, kwargs_tree, leaves)
-        keys = tuple((array_key(leaf)[0], type(leaf) is Tensor, shape) for leaf, shape in zip(leaves, shapes))
-        return leaves, (args_tree, kwargs_tree), (args_key, kwargs_key, keys)
+        keys = tuple((array_key(leaf)[0], _sort(leaf), _shape_key(shape)) for leaf, shape in zip(leaves, shapes))
+        return leaves, (args_tree, kwargs_tree), (args_key, kwargs_key, keys), others
 
     def _shapes(self, args_tree, kwargs_tree, leaves):
         """Of every array, with a Dim for each length that may vary."""
         shapes = [tuple(array_key(leaf)[1]) for leaf in leaves]
         if not self._dims:
             return shapes
-        code = getattr(self._function, "__code__", None)
-        names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
-        if self._owner is not None:
-            names = names[1:]
-        trees = {**dict(zip(names, args_tree)), **kwargs_tree}
+        trees = {**dict(zip(self._parameters(), args_tree)), **kwargs_tree}
         for name, lengths in self._dims.items():
             tree = trees.get(name)
             if not isinstance(tree, Leaf):
@@ -181,18 +194,26 @@ class JitFunction:
             shapes[tree.place] = tuple(shape)
         return shapes
 
-    def _trace(self, key, leaves, tree, owner):
+    def _trace(self, key, leaves, tree, owner, others):
+        values = tuple(value for value, _ in others)
         with self._lock:
             for plan in self._plans.get(key, ()):  # another thread's meanwhile
-                if plan.holds():
+                if plan.holds(owner, values):
                     return plan
             args_tree, kwargs_tree = tree
+            name = getattr(self, "__name__", "jit")
+            arguments = described(self._parameters(), args_tree, kwargs_tree, leaves)
+            self._say_why(key, arguments, owner, values)
             if owner is not None:
                 args_tree = (owner, *args_tree)
             plan = Plan(self._function, (args_tree, kwargs_tree), leaves, self._shapes(tree[0], kwargs_tree, leaves), owner,
-                         getattr(self, "__name__", "jit"), self._options)
+                         name, self._options, others)
             self._traces += 1
-            plan.key = key
+            plan.key, plan.arguments = key, arguments
+            self._say_unseen(plan)
+            self._last = plan
+            if not plan.is_kept:  # it stands for what is no longer so: for this call alone
+                return plan
             self._plans.setdefault(key, []).insert(0, plan)
             self._plans.move_to_end(key)
             while len(self._kept()) > self._capacity:
@@ -203,6 +224,39 @@ class JitFunction:
                 if not plans:
                     del self._plans[oldest]
             return plan
+
+    def _say_unseen(self, plan):
+        """Once: what the guards cannot compare."""
+        unseen = plan.seen.unseen
+        if not unseen or self._shared.get("unseen"):
+            return
+        self._shared["unseen"] = True
+        where, why = unseen[0]
+        more = f" (and {len(unseen) - 1} more)" if len(unseen) > 1 else ""
+        warn(f"{self._title()} reads {where}{more}: {why}")
+
+    def _say_why(self, key, arguments, owner, values):
+        """Once: that it is traced again and again, and what differs."""
+        last = self._last
+        if last is None or self._traces + 1 != TRACES_TO_SAY or self._shared.get("traces"):
+            return
+        node = last.guards.find_change(owner, values) if last.key == key else -1
+        if last.key == key and node == -1:  # the trace itself changes it
+            return
+        self._shared["traces"] = True
+        if last.key == key:
+            why, remedy = last.seen.why(node, owner, values), "pass it as an argument"
+        else:
+            why, remedy = difference(last.arguments, arguments)
+        warn(f"{self._title()} is traced for the {TRACES_TO_SAY}th time, which compiles it anew: {why}. To compile once, {remedy}")
+
+    def _title(self):
+        return f"the jitted function {getattr(self, '__qualname__', self._function)}"
+
+    def _parameters(self):
+        code = getattr(self._function, "__code__", None)
+        names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
+        return names[1:] if self._owner is not None else names
 
     @property
     def graphs(self):
@@ -231,6 +285,15 @@ class BoundJit:
         return getattr(self._function, name)
 
 
+def _sort(leaf):
+    """Whether a leaf is a tensor, a Python number, or an array."""
+    return type(leaf) if type(leaf) in (Tensor, int, float) else None
+
+
+def _shape_key(shape):
+    return tuple(one._key if isinstance(one, Dim) else one for one in shape)
+
+
 _found_ndarray = None
 
 
@@ -255,23 +318,25 @@ def _dims_of(dims):
     return made
 
 
-def jit(function=None, *, dims=None, capacity=16, **options):
+def jit(function=None, *, dims=None, capacity=16, dynamic_scalars=False, **options):
     """A function of arrays and tensors that is compiled for what it is called with, and replayed.
 
     Its first call with arguments of new dtypes and shapes, and new values of what is no array, records what it does with
-    tensors (tracing) and prepares that; calls after it replay. Values that its code names directly and that are no
-    arguments (globals, closure cells, defaults, attributes of self) are part of the key: changing one traces anew. What
-    lies deeper, and the memory of arrays that are captured, is read once, when it is traced.
+    tensors (tracing) and prepares that; calls after it replay. What its code reads by name and is no argument (globals,
+    closure cells, defaults, attributes, what lists, dicts and objects hold, the same of functions that it calls) is
+    compared at each call: what differs traces anew. What cannot be compared is a TraceWarning, once.
 
     Args:
         function: of arrays, tensors, numbers, strings, and lists, tuples, dicts and dataclasses of these.
         dims: lengths that vary: {"x": {0: hearth.Dim("batch", 1, 8)}}.
         capacity: plans that are kept; the least recently used one goes.
+        dynamic_scalars: ints and floats among the arguments are arrays without axes in the trace, of the type of what they
+            meet, so that one plan is for all of them. They are no numbers then: no lengths, axes or branches.
         threads, device, sealed, deadline, socket, fast_math: as hearth.load takes them.
 
     Raises:
         TraceError: the function looked at a tensor's value, or returned something that is no tensor.
     """
     if function is None:
-        return lambda inner: JitFunction(inner, dims, capacity, **options)
-    return JitFunction(function, dims, capacity, **options)
+        return lambda inner: JitFunction(inner, dims, capacity, dynamic_scalars, **options)
+    return JitFunction(function, dims, capacity, dynamic_scalars, **options)

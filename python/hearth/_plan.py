@@ -1,10 +1,10 @@
 """One trace of a function, prepared."""
 
 from . import _hearth
-from ._captured import Captured
 from ._errors import TraceError
+from ._guards import Seen
 from ._hearth import Array, Tensor
-from ._trees import Leaf, flatten, unflatten
+from ._trees import Leaf, array_key, flatten, unflatten
 
 
 class Trace:
@@ -20,7 +20,7 @@ class Trace:
         _hearth.end_trace(self.outer)
 
 
-inlined = {}  # what the functions of each trace that is going on see
+inlined = {}  # the guards of each trace that is going on
 
 
 def _result_key(value, what):
@@ -35,14 +35,16 @@ def _result_key(value, what):
 class Plan:
     """One trace, prepared."""
 
-    __slots__ = ("graph", "function", "order", "tree", "captured", "results", "only", "fast", "key")
+    __slots__ = ("graph", "function", "order", "tree", "seen", "guards", "results", "only", "fast", "key", "arguments", "is_kept")
 
-    def __init__(self, function, args_tree, leaves, shapes, owner, name, options):
-        captured = [Captured(function, owner)]
+    def __init__(self, function, args_tree, leaves, shapes, owner, name, options, others=()):
+        """`others`: (value, name) of the arguments whose insides are guarded."""
+        seen = Seen(function, owner, others)
+        values = tuple(value for value, _ in others)
         with Trace() as trace:
-            inlined[trace.number] = captured
+            inlined[trace.number] = seen
             inputs = [
-                _hearth.placeholder(f"in{i}", shape, dtype_of(leaf))
+                _placeholder(f"in{i}", shape, leaf)
                 for i, (leaf, shape) in enumerate(zip(leaves, shapes))
             ]
             args, kwargs = unflatten(args_tree, inputs)
@@ -53,23 +55,22 @@ class Plan:
                 raise TraceError("the traced function returned no tensor; expected at least one")
             outputs = [one if isinstance(one, Tensor) else _hearth.tensor(one) for one in outputs]
             self.graph = _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
-            self.captured = captured
+        seen.close()
+        self.seen, self.guards = seen, seen.guards
+        self.is_kept = self.guards.find_change(owner, values) == -1  # nor did the trace, or another thread, change it
         self.function = self.graph.prepare(name, options)
         self.order = [int(value.name[2:]) for value in self.function.inputs]
         self.results = len(outputs)
         self.only = isinstance(self.tree, Leaf)
         self.fast = None
 
-    def holds(self):
-        for captured in self.captured:
-            if not captured.holds():
-                return False
-        return True
+    def holds(self, owner, others):
+        return self.guards.find_change(owner, others) == -1
 
     def make_fast(self, arrays):
         """For numpy's arrays by place: what decides whether a call is this plan's, in C++."""
-        rows = [row for captured in self.captured for row in captured.rows()]
-        self.fast = _hearth.FastCall(self.function, [(str(one.dtype), one.shape) for one in arrays], self.order, rows)
+        kinds = [(one.dtype, one.shape) for one in arrays]
+        self.fast = _hearth.FastCall(self.function, kinds, self.order, self.guards)
 
     def __call__(self, leaves, gives_tensors):
         order = self.order
@@ -84,6 +85,12 @@ class Plan:
         if self.only:
             return made
         return unflatten(self.tree, [made] if self.results == 1 else made)
+
+
+def _placeholder(name, shape, leaf):
+    if type(leaf) in (int, float):
+        return _hearth.placeholder(name, (), array_key(leaf)[0])._as_number()
+    return _hearth.placeholder(name, shape, dtype_of(leaf))
 
 
 def dtype_of(leaf):

@@ -1,10 +1,13 @@
 """Arguments and results as trees of lists, tuples, dicts and dataclasses, with arrays as their leaves."""
 
+import functools
+import types
+
 from ._errors import CallError
 from ._hearth import Array, Dim, Tensor
 
+_NUMBERS = {float: "float64", int: "int64"}
 PLAIN = (bool, int, str, type(None), bytes, complex)
-_FUNCTIONS = (type(lambda: None), type(len))
 
 
 class Leaf:
@@ -25,9 +28,10 @@ def _is_record(value):
 
 
 def flatten(value, what, leaves, other):
-    """The value with a Leaf for every array, which `leaves` is given, and its key. `other` keys what is none."""
+    """The value with a Leaf for every array, which `leaves` is given, and its key. `other` keys what is none, and
+    the classes of dataclasses where it has `takes_classes`; numbers are arrays where it has `takes_numbers`."""
     kind = type(value)
-    if is_array(value):
+    if kind in _NUMBERS and hasattr(other, "takes_numbers") or is_array(value):
         leaves.append(value)
         return Leaf(len(leaves) - 1), "a"
     if isinstance(value, (list, tuple)):
@@ -47,7 +51,7 @@ def flatten(value, what, leaves, other):
         for name in value.__dataclass_fields__:
             made[name], key = flatten(getattr(value, name), f"{what}.{name}", leaves, other)
             keys.append((name, key))
-        return _Record(kind, made), (kind, *keys)
+        return _Record(kind, made), (other(kind, what) if hasattr(other, "takes_classes") else kind, *keys)
     return value, other(value, what)
 
 
@@ -76,25 +80,46 @@ def unflatten(tree, leaves):
     return tree
 
 
+# Arguments that are compared by what they are and hold, as captured values are: _guards.py.
+GUARDED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial, type)
+
+
+def is_guarded(value):
+    return isinstance(value, GUARDED) or type(value).__module__ == "hearth._jit"
+
+
 def scalar_key(value, what):
-    """The key of an argument that is no array: its type and value."""
+    """The key of an argument that is no array: its type and value. Of functions and classes alone what never changes."""
     kind = type(value)
     if kind is float:
         return kind, value.hex()  # -0.0 is not 0.0, and NaN equals itself
+    if kind is complex:
+        return kind, value.real.hex(), value.imag.hex()
     if kind in PLAIN:
         return kind, value
-    is_constant = isinstance(value, (type, Dim)) or hasattr(kind, "_member_map_") or kind in _FUNCTIONS
-    if is_constant or kind.__module__ in ("numpy", "numpy.dtypes"):  # scalars, dtypes
-        return kind, value
+    if kind is types.FunctionType:
+        return kind, value.__code__
+    if is_guarded(value):
+        return (kind, getattr(value, "__name__", None))
+    if kind is Dim:
+        return kind, value._key
+    if hasattr(kind, "_member_map_"):  # an enum's
+        return kind, id(value)
+    if kind.__module__ == "numpy" and hasattr(value, "tobytes"):  # a scalar
+        return kind, str(value.dtype), value.tobytes()
+    if kind.__module__ in ("numpy", "numpy.dtypes") or kind.__module__ == "torch" and kind.__name__ == "dtype":
+        return kind, str(value)
     raise CallError(
-        f"{what} is of type {kind.__name__}; a jitted function takes arrays, numbers, strings, and lists, tuples, dicts"
-        " and dataclasses of these"
+        f"{what} is of type {kind.__name__}; a jitted function takes arrays, numbers, strings, functions, and lists,"
+        " tuples, dicts and dataclasses of these"
     )
 
 
 def array_key(array):
     if isinstance(array, Tensor):
         return array.dtype, array.shape
+    if type(array) in _NUMBERS:
+        return _NUMBERS[type(array)], ()
     shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
     if dtype is None:  # a memoryview
         return array.format, tuple(array.shape)

@@ -34,6 +34,72 @@ nb::object binary(nb::handle a, nb::handle b, F&& call) {
   return recorded([&] { return plain(call(dim_of(a, "length"), dim_of(b, "length"))); });
 }
 
+// What a branch on a length would freeze: it is decided where it is so for every value that the length may have.
+[[noreturn]] void raise_undecided(const std::string& question) {
+  raise_trace_error(
+      question +
+      " is not the same for every value of a length that varies, and a trace takes one branch for all: "
+      "use hearth.where, narrower bounds of the hearth.Dim, or no dims for this length (each length has a "
+      "plan of its own then)");
+}
+
+std::string text_of(const Dim& dim) { return printable_name(nb::str(dim.to_string().c_str())); }
+
+std::string range_of(const Dim& dim) {
+  return text_of(dim) + " (" + std::to_string(dim.min()) + " to " + std::to_string(dim.max()) + ")";
+}
+
+// True, False, or what raise_undecided raises. What is no length equals none.
+nb::object equals(const Dim& a, nb::handle b, bool wanted) {
+  if (PyFloat_CheckExact(b.ptr())) {
+    const double value = PyFloat_AsDouble(b.ptr());
+    if (value != static_cast<double>(static_cast<std::int64_t>(value))) return nb::bool_(!wanted);
+    return equals(a, nb::int_(static_cast<std::int64_t>(value)), wanted);
+  }
+  const bool is_length = nb::isinstance<Dim>(b) || (PyIndex_Check(b.ptr()) != 0 && !PyBool_Check(b.ptr()));
+  if (!is_length) return nb::borrow(Py_NotImplemented);
+  const Dim other = dim_of(b, "length");
+  if (a == other) return nb::bool_(wanted);
+  const bool differs = recorded([&] { return is_at_least(a, other + 1) || is_at_least(other, a + 1); });
+  if (!differs)
+    raise_undecided("whether " + range_of(a) + " equals " + (other.is_const() ? text_of(other) : range_of(other)));
+  return nb::bool_(!wanted);
+}
+
+// a < b, or a <= b.
+bool is_less(const Dim& a, const Dim& b, bool or_equal) {
+  return recorded([&] {
+    const Dim end = or_equal ? b + 1 : b;  // a < end
+    if (is_at_least(end, a + 1)) return true;
+    if (is_at_least(a, end)) return false;
+    raise_undecided("whether " + (a.is_const() ? text_of(a) : range_of(a)) + (or_equal ? " <= " : " < ") +
+                    (b.is_const() ? text_of(b) : range_of(b)));
+  });
+}
+
+bool is_ordered_with(nb::handle other) {
+  return nb::isinstance<Dim>(other) || (PyIndex_Check(other.ptr()) != 0 && !PyBool_Check(other.ptr()));
+}
+
+template <typename F>
+nb::object ordered(const Dim& a, nb::handle b, F&& call) {
+  if (!is_ordered_with(b)) return nb::borrow(Py_NotImplemented);
+  return nb::bool_(call(a, dim_of(b, "length")));
+}
+
+bool truth_of(const Dim& dim) {
+  if (dim.min() > 0 || dim.max() < 0) return true;
+  if (dim.min() == 0 && dim.max() == 0) return false;
+  raise_undecided("whether " + range_of(dim) + " is 0");
+}
+
+[[noreturn]] void refuse_number(const Dim& dim, const char* what) {
+  raise_trace_error(
+      std::string(what) + " of " + range_of(dim) +
+      ": a length that varies is no number while a function is traced; lengths take +, -, *, // and % and "
+      "are arguments of hearth's functions; leave it out of dims where the number is needed");
+}
+
 }  // namespace
 
 Dim dim_of(nb::handle object, const char* what) {
@@ -82,12 +148,49 @@ void add_dim(nb::module_& module) {
       .def("__floordiv__",
            [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x / y; }); })
       .def("__mod__", [](nb::handle a, nb::handle b) { return binary(a, b, [](auto x, auto y) { return x % y; }); })
-      .def("__eq__",
+      .def("__neg__",
+           [](const Dim& a) { return binary(nb::int_(0), nb::cast(a), [](auto x, auto y) { return x - y; }); })
+      .def("__eq__", [](const Dim& a, nb::handle b) { return equals(a, b, true); })
+      .def("__ne__", [](const Dim& a, nb::handle b) { return equals(a, b, false); })
+      .def("__lt__",
            [](const Dim& a, nb::handle b) {
-             const bool is_length = nb::isinstance<Dim>(b) || (PyLong_Check(b.ptr()) && !PyBool_Check(b.ptr()));
-             return is_length && a == dim_of(b, "length");
+             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(x, y, false); });
            })
-      .def("__hash__", [](const Dim& dim) { return std::hash<std::string>()(dim.to_string()); })
+      .def("__le__",
+           [](const Dim& a, nb::handle b) {
+             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(x, y, true); });
+           })
+      .def("__gt__",
+           [](const Dim& a, nb::handle b) {
+             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(y, x, false); });
+           })
+      .def("__ge__",
+           [](const Dim& a, nb::handle b) {
+             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(y, x, true); });
+           })
+      .def("__bool__", &truth_of)
+      .def("__hash__",
+           [](const Dim& dim) -> std::int64_t { refuse_number(dim, "a hash (a dict's key, an element of a set)"); })
+      .def("__index__",
+           [](const Dim& dim) -> nb::object { refuse_number(dim, "an int (range(), an index, a repetition)"); })
+      .def("__int__", [](const Dim& dim) -> nb::object { refuse_number(dim, "int()"); })
+      .def("__float__", [](const Dim& dim) -> nb::object { refuse_number(dim, "float()"); })
+      .def("__truediv__",
+           [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "a quotient by / (use //)"); })
+      .def("__rtruediv__",
+           [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "a quotient by / (use //)"); })
+      .def("__pow__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "a power"); })
+      .def_prop_ro("_key",
+                   [](const Dim& dim) {
+                     std::vector<client::Variable> variables;
+                     dim.collect_variables(variables);
+                     std::string key = dim.to_string();
+                     for (const client::Variable& one : variables)
+                       key += "; " + one.name + " " + std::to_string(one.min) + " " + std::to_string(one.max) + " " +
+                              std::to_string(one.unit);
+                     return key;
+                   })
+      .def("_is_same", [](const Dim& a, nb::handle b) { return is_ordered_with(b) && a == dim_of(b, "length"); })
       .def("__repr__",
            [](const Dim& dim) {
              return "hearth.Dim(" + printable_name(nb::str(dim.to_string().c_str())) + ": " +

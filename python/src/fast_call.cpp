@@ -4,6 +4,7 @@
 
 #include "array_libraries.h"
 #include "errors.h"
+#include "numpy_array.h"
 #include "op_call.h"
 #include "tensor.h"
 
@@ -14,47 +15,33 @@ nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
 
 }  // namespace
 
-FastCall::FastCall(nb::object function, const nb::list& kinds, const nb::list& order, const nb::list& captured)
-    : function_(std::move(function)) {
-  for (nb::handle kind : kinds) kinds_.push_back({dtype_of(kind[0], "dtype"), integers_of(kind[1], "shape")});
+FastCall::FastCall(nb::object function, const nb::list& kinds, const nb::list& order, nb::object guards)
+    : function_(std::move(function)), guards_(std::move(guards)), looked_at_(&nb::cast<const Guards&>(guards_)) {
+  for (nb::handle kind : kinds)
+    kinds_.push_back({nb::object(kind[0]), dtype_of(kind[0], "dtype"), integers_of(kind[1], "shape")});
   for (nb::handle place : order) order_.push_back(nb::cast<std::size_t>(place));
   is_in_order_ = order_.size() == kinds_.size();
   for (std::size_t i = 0; i < order_.size(); ++i) is_in_order_ = is_in_order_ && order_[i] == i;
-  for (nb::handle row : captured)
-    captured_.push_back(
-        {nb::object(row[0]), nb::object(row[1]), nb::object(row[2]), PyDict_CheckExact(nb::object(row[0]).ptr()) != 0});
 }
 
-bool FastCall::holds() const {
-  for (const Captured& one : captured_) {
-    if (one.is_dict) {
-      if (PyDict_GetItemWithError(one.container.ptr(), one.name.ptr()) != one.value.ptr()) {
-        PyErr_Clear();
-        return false;
-      }
-      continue;
-    }
-    const nb::object now = nb::steal(PyObject_GetAttr(one.container.ptr(), one.name.ptr()));
-    if (!now.is_valid()) PyErr_Clear();
-    if (now.ptr() != one.value.ptr()) return false;
+bool FastCall::fits(PyObject* array, const Kind& kind) {
+  if (const NumpyArray* head = numpy_array(array)) {
+    return head->dtype == kind.numpy_dtype.ptr() && static_cast<std::size_t>(head->rank) == kind.shape.size() &&
+           std::equal(kind.shape.begin(), kind.shape.end(), head->shape);
   }
-  return true;
-}
-
-nb::object FastCall::call(const nb::tuple& arrays) {
-  if (current_trace() != 0 || arrays.size() != kinds_.size()) return not_implemented();
+  if (!is_numpy_array(array)) return false;
   Argument argument;  // of this call: reading one may run Python, and so another thread's call
+  argument.read(array, "an argument", kind.dtype);
+  const std::span<const std::int64_t> shape = argument.shape();
+  return argument.dtype() == kind.dtype && std::equal(shape.begin(), shape.end(), kind.shape.begin(), kind.shape.end());
+}
+
+nb::object FastCall::call(const nb::tuple& arrays, nb::handle owner) {
+  if (current_trace() != 0 || arrays.size() != kinds_.size() || !guards_.is_valid()) return not_implemented();
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    const nb::handle array(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)));
-    if (!is_numpy_array(array)) return not_implemented();
-    argument.read(array, "an argument", kinds_[i].dtype);
-    const std::span<const std::int64_t> shape = argument.shape();
-    const bool fits = argument.dtype() == kinds_[i].dtype &&
-                      std::equal(shape.begin(), shape.end(), kinds_[i].shape.begin(), kinds_[i].shape.end());
-    argument.release();
-    if (!fits) return not_implemented();
+    if (!fits(PyTuple_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)), kinds_[i])) return not_implemented();
   }
-  if (!holds()) return not_implemented();
+  if (looked_at_->find_change(owner, no_arguments_) != -1) return not_implemented();
   Function& function = nb::cast<Function&>(function_);
   if (is_in_order_) return function.call(nb::borrow<nb::args>(arrays), nb::kwargs());
   nb::list read;
@@ -62,10 +49,38 @@ nb::object FastCall::call(const nb::tuple& arrays) {
   return function.call(nb::borrow<nb::args>(nb::tuple(read)), nb::kwargs());
 }
 
+int FastCall::visit(visitproc visit, void* arg) const {
+  Py_VISIT(function_.ptr());
+  Py_VISIT(guards_.ptr());
+  return 0;
+}
+
+void FastCall::clear() {
+  function_.reset();
+  guards_.reset();
+}
+
+namespace {
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<FastCall>(self)->visit(visit, arg) : 0;
+}
+
+int clear(PyObject* self) {
+  nb::inst_ptr<FastCall>(self)->clear();
+  return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, {Py_tp_clear, reinterpret_cast<void*>(&clear)}, {0, nullptr}};
+
+}  // namespace
+
 void add_fast_call(nb::module_& module) {
-  nb::class_<FastCall>(module, "FastCall")
-      .def(nb::init<nb::object, const nb::list&, const nb::list&, const nb::list&>())
-      .def("__call__", &FastCall::call);
+  nb::class_<FastCall>(module, "FastCall", nb::type_slots(slots))
+      .def(nb::init<nb::object, const nb::list&, const nb::list&, nb::object>())
+      .def("__call__", &FastCall::call, nb::arg("arrays"), nb::arg("owner").none());
 }
 
 }  // namespace hearth::python

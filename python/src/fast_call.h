@@ -1,6 +1,6 @@
 // FastCall: whether a jitted function's plan is the one for the arrays at hand, decided without Python: numpy arrays of
-// the types and shapes that it was traced with, and the same objects behind the names that it captured. Whatever is
-// not plainly so is left to hearth/_jit.py. With the GIL.
+// the types and shapes that it was traced with, and guards that hold. Whatever is not plainly so is left to
+// hearth/_jit.py. With the GIL.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -9,35 +9,37 @@
 #include <vector>
 
 #include "function.h"
+#include "guards.h"
 
 namespace hearth::python {
 
 class FastCall {
  public:
-  // `kinds`: (dtype, shape) of every array; `order`: which of them the plan's inputs are; `captured`: (container, name,
-  // value), the container being a dict or an object with attributes.
-  FastCall(nb::object function, const nb::list& kinds, const nb::list& order, const nb::list& captured);
+  // `kinds`: (numpy's dtype, shape) of every array; `order`: which of them the plan's inputs are.
+  FastCall(nb::object function, const nb::list& kinds, const nb::list& order, nb::object guards);
   FastCall(const FastCall&) = delete;
   FastCall& operator=(const FastCall&) = delete;
 
-  // NotImplemented where the plan is another one.
-  nb::object call(const nb::tuple& arrays);
+  // NotImplemented where the plan is another one. `owner`: whose method it is, or None.
+  nb::object call(const nb::tuple& arrays, nb::handle owner);
+
+  // For Python's collector of cycles.
+  int visit(visitproc visit, void* arg) const;
+  void clear();
 
  private:
   struct Kind {
+    nb::object numpy_dtype;
     DType dtype;
     std::vector<std::int64_t> shape;
   };
-  struct Captured {
-    nb::object container, name, value;
-    bool is_dict;
-  };
-  bool holds() const;
+  bool fits(PyObject* array, const Kind& kind);
 
-  nb::object function_;
+  nb::object function_, guards_;
+  const Guards* looked_at_;
+  nb::tuple no_arguments_;
   std::vector<Kind> kinds_;
   std::vector<std::size_t> order_;
-  std::vector<Captured> captured_;
   bool is_in_order_;
 };
 

@@ -5,6 +5,7 @@
 #include "fast_call.h"
 #include "function.h"
 #include "graph.h"
+#include "guards.h"
 #include "hearth/hearth.h"
 #include "interpreter.h"
 #include "load.h"
@@ -21,6 +22,7 @@ NB_MODULE(_hearth, module) {
   hearth::python::add_tensor(module);
   hearth::python::add_ops(module);
   hearth::python::add_graph(module);
+  hearth::python::add_guards(module);
   hearth::python::add_fast_call(module);
   hearth::python::prepare_for_exit();
 }

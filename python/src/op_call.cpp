@@ -38,7 +38,10 @@ nb::object call_op(const OpSpec& spec, const nb::args& args, const nb::kwargs& k
   const OpCall call(spec, args, kwargs);
   const client::ScopedLocation here(python_location(), true);
   try {
-    return spec.call(call);
+    nb::object result = spec.call(call);
+    LazyTensor* made = nullptr;
+    if (call.is_of_numbers() && nb::try_cast(result, made) && made->node.dtype() != DType::kBool) made->is_weak = true;
+    return result;
   } catch (const client::JitError& error) {
     raise(error.status());
   }
@@ -149,6 +152,42 @@ OpCall::OpCall(const OpSpec& spec, const nb::args& args, const nb::kwargs& kwarg
   for (std::size_t i = 0; i < spec.parameters.size(); ++i) {
     if ((spec.required >> i & 1) != 0 && !given(i)) raise_call_error(what(i) + " is missing: " + spec.signature);
   }
+}
+
+bool OpCall::is_of_numbers() const {
+  bool found = false;
+  for (std::size_t i = 0; i < spec_.parameters.size(); ++i) {
+    const LazyTensor* tensor = nullptr;
+    if (!given(i) || PyFloat_Check(values_[i]) || PyLong_Check(values_[i])) continue;
+    if (!nb::try_cast(nb::handle(values_[i]), tensor) || !tensor->is_weak) return false;
+    found = true;
+  }
+  return found;
+}
+
+// The type of the first operand that is no number.
+std::optional<DType> OpCall::dtype_of_others() const {
+  for (std::size_t i = 0; i < spec_.parameters.size(); ++i) {
+    const LazyTensor* tensor = nullptr;
+    if (!given(i)) continue;
+    if (nb::try_cast(nb::handle(values_[i]), tensor)) {
+      if (!tensor->is_weak) return tensor->node.dtype();
+    } else if (nb::hasattr(values_[i], "dtype")) {
+      return dtype_of(nb::handle(values_[i]).attr("dtype"), "dtype");
+    }
+  }
+  return std::nullopt;
+}
+
+client::Operand OpCall::operand(std::size_t i) const {
+  const LazyTensor* tensor = nullptr;
+  if (!nb::try_cast(nb::handle(values_[i]), tensor) || !tensor->is_weak)
+    return operand_of(values_[i], what(i).c_str());
+  const std::optional<DType> other = dtype_of_others();
+  if (!other) return {tensor->node};
+  if (is_float(*other) || (!is_float(tensor->node.dtype()) && *other != DType::kBool))
+    return {client::cast(tensor->node, *other)};
+  return {is_float(tensor->node.dtype()) ? client::cast(tensor->node, DType::kF32) : tensor->node};
 }
 
 std::int64_t OpCall::integer(std::size_t i) const { return integer_of(values_[i], what(i)); }

@@ -3,6 +3,7 @@
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ class OpCall {
   // None counts as not given.
   bool given(std::size_t i) const { return values_[i] != nullptr && values_[i] != Py_None; }
   client::Tensor tensor(std::size_t i) const { return node_of(values_[i], what(i).c_str()); }
-  client::Operand operand(std::size_t i) const { return operand_of(values_[i], what(i).c_str()); }
+  client::Operand operand(std::size_t i) const;
   std::int64_t integer(std::size_t i) const;
   std::uint64_t natural(std::size_t i) const;
   double real(std::size_t i) const;
@@ -74,8 +75,11 @@ class OpCall {
   nb::object result(const client::Tensor& tensor) const { return to_python(tensor); }
   nb::object result(const std::vector<client::Tensor>& tensors) const;
   nb::object named(const char* type, const std::vector<const char*>& fields, std::vector<nb::object> values) const;
+  // Whether all its tensors stand for Python numbers: then so does a result that is a number.
+  bool is_of_numbers() const;
 
  private:
+  std::optional<DType> dtype_of_others() const;
   std::string what(std::size_t i) const { return std::string(spec_.name) + ": " + spec_.parameters[i]; }
   int choose(std::size_t i, const Choice* words, std::size_t count) const;
 

@@ -307,8 +307,19 @@ void add_tensor(nb::module_& module) {
       .def("item", &item, "The only element as a Python number.")
       .def("_value",
            [](LazyTensor& tensor, const char* what) { return nb::cast(Array(value_of_tensor(tensor, what))); })
+      .def("_as_number",
+           [](const LazyTensor& tensor) {
+             LazyTensor made = tensor;
+             made.is_weak = true;
+             return made;
+           },
+           "The same, with the type of a Python number: that of the other operands.")
       .def("_is_traced", [](const LazyTensor& tensor) { return tensor.trace != 0 && tensor.trace == current_trace(); })
-      .def("_rebind", [](LazyTensor& tensor, const LazyTensor& other) { tensor = other; });
+      .def("_rebind", [](LazyTensor& tensor, const LazyTensor& other) {
+        static std::uint64_t last_version = 0;  // the GIL guards it
+        tensor = other;
+        tensor.version = ++last_version;
+      });
   module.def("tensor", &make_tensor, nb::arg("data").none(), nb::arg("dtype").none() = nb::none());
   module.def("from_flat", &from_flat);
   module.def("placeholder", &placeholder);

@@ -19,6 +19,8 @@ struct LazyTensor {
   client::Tensor node;
   std::shared_ptr<const Array> value;  // once evaluated; the node is a parameter of it then
   std::uint64_t trace = 0;             // in which it was recorded; 0: in none
+  std::uint64_t version = 0;           // another one for each value that the name was given
+  bool is_weak = false;                // it stands for a Python number, which takes the other operands' type
 };
 
 // The trace that this thread records, 0 for none.
