@@ -120,7 +120,8 @@ Labelled diagonals(Labelled x) {
     flat.emplace_back(n * n);
     const Tensor joined = reshape_to(permute(x.tensor, order), flat);
     const int label = x.labels[i];
-    std::erase(x.labels, label);
+    x.labels.erase(again);  // these two alone: a label may occur three times
+    x.labels.erase(x.labels.begin() + first);
     x.labels.push_back(label);
     x.tensor = n == 0 ? joined : slice(joined, {{.axis = -1, .step = n + 1}});
     i = static_cast<std::size_t>(-1);  // from the start: the places changed

@@ -156,8 +156,13 @@ Tensor floor_div(const Operand& a, const Operand& b) {
   if (is_float(x.dtype())) {
     // By the exact remainder: x / y may round up to the next integer. A quotient of no remainder is IEEE's.
     const Tensor wide_x = to_wide(x), wide_y = to_wide(y), rest = floored_remainder(wide_x, wide_y);
-    const Tensor quotient = round((wide_x - rest) / wide_y);
-    return cast_to(where(is_nan(rest), floor(wide_x / wide_y), quotient), x.dtype());
+    const Tensor ratio = wide_x / wide_y, quotient = round(where(equal(rest, 0.0), ratio, (wide_x - rest) / wide_y));
+    const Tensor floored = where(is_nan(rest), floor(ratio), quotient);
+    // A finite number by an infinity: nothing, or -1 where the signs differ.
+    const Tensor below = where(less(wide_x, 0.0), greater(wide_y, 0.0), less(wide_y, 0.0));
+    const Tensor by_infinity = where(bit_and(below, not_equal(wide_x, 0.0)), -1.0, ratio);
+    const Tensor is_by_infinity = bit_and(is_inf(wide_y), not_equal(is_inf(wide_x), true));
+    return cast_to(where(bit_and(is_by_infinity, not_equal(is_nan(wide_x), true)), by_infinity, floored), x.dtype());
   }
   match_integers(x, y, false);
   return binary(v1::FLOORDIV, x, y);

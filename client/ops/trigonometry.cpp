@@ -102,7 +102,7 @@ Tensor log_one_plus(const Tensor& x) {
   const Tensor sum = x + 1.0;
   const Tensor lost = (x - (sum - 1.0)) / sum;
   const Tensor finite = bit_and(greater(sum, 0.0), less(sum, kInfinity));
-  return log(sum) + where(finite, lost, 0.0);
+  return where(equal(x, 0.0), x, log(sum) + where(finite, lost, 0.0));  // -0.0 is itself
 }
 
 // log(2 a) where a is so great that 1 counts no more, else log(1 + rest).

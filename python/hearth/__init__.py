@@ -27,13 +27,14 @@ from . import ops
 from ._array_api import *
 from ._array_api import __all__ as _array_api_names
 from ._dims import Range
+from ._dtypes import DType
 from ._errors import TraceError, TraceWarning
 from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
 from ._jit import JitFunction, JitStats, jit
 from ._load import load
 from ._trace import TracedFunction, Tracer, trace
-from ._tensor import asarray, evaluate, parameter, tensor
+from ._tensor import evaluate, parameter, tensor
 from ._types import Outputs, Stats, Value, Variable, WeightsReport
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Array",
     "CallError",
     "Cancelled",
+    "DType",
     "DataLoss",
     "DeadlineExceeded",
     "Dim",
@@ -76,7 +78,6 @@ __all__ = [
     "Variable",
     "WeightsReport",
     "__version__",
-    "asarray",
     "evaluate",
     "jit",
     "load",

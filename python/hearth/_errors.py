@@ -61,7 +61,7 @@ class Aborted(Error):
     code = "ABORTED"
 
 
-class OutOfRange(Error, ValueError):
+class OutOfRange(Error, IndexError, ValueError):
     code = "OUT_OF_RANGE"
 
 

@@ -3,7 +3,7 @@
 from . import _hearth
 from ._errors import TraceError
 from ._guards import Seen
-from ._hearth import Array, Tensor
+from ._hearth import Array, Dim, Tensor
 from ._trees import Leaf, array_key, flatten, unflatten
 
 
@@ -35,7 +35,8 @@ def _result_key(value, what):
 class Plan:
     """One trace, prepared."""
 
-    __slots__ = ("graph", "function", "order", "tree", "seen", "guards", "results", "only", "fast", "key", "arguments", "is_kept")
+    __slots__ = ("graph", "function", "order", "tree", "seen", "guards", "results", "only", "fast", "key", "arguments", "is_kept",
+                 "lengths")
 
     def __init__(self, function, args_tree, leaves, shapes, owner, name, options, others=()):
         """`others`: (value, name) of the arguments whose insides are guarded."""
@@ -60,6 +61,7 @@ class Plan:
         self.is_kept = self.guards.find_change(owner, values) == -1  # nor did the trace, or another thread, change it
         self.function = self.graph.prepare(name, options)
         self.order = [int(value.name[2:]) for value in self.function.inputs]
+        self.lengths = _lengths_to_say(self.function, self.order, shapes)
         self.results = len(outputs)
         self.only = isinstance(self.tree, Leaf)
         self.fast = None
@@ -73,18 +75,27 @@ class Plan:
         self.fast = _hearth.FastCall(self.function, kinds, self.order, self.guards)
 
     def __call__(self, leaves, gives_tensors):
-        order = self.order
-        arrays = [leaves[i] for i in order]
+        arrays = [leaves[i] for i in self.order]
+        said = {name: array_key(leaves[i])[1][axis] for name, i, axis in self.lengths} if self.lengths else {}
         if gives_tensors:
             arrays = [one._value("an argument") if type(one) is Tensor else one for one in arrays]
-            made = self.function(*arrays)
+            made = self.function(*arrays, **said)
             made = [made] if self.results == 1 else made
             made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in made]
             return made[0] if self.only else unflatten(self.tree, made)
-        made = self.function(*arrays)
+        made = self.function(*arrays, **said)
         if self.only:
             return made
         return unflatten(self.tree, [made] if self.results == 1 else made)
+
+
+def _lengths_to_say(function, order, shapes):
+    """(name, leaf, axis) of each length that no input of the plan has: of arrays whose shape alone was used."""
+    known = {str(length) for i in order for length in shapes[i] if isinstance(length, Dim)}
+    missing = {one.name for one in function.variables} - known
+    places = [(str(length), i, axis) for i, shape in enumerate(shapes) for axis, length in enumerate(shape)
+              if isinstance(length, Dim)]  # fmt: skip
+    return [next(place for place in places if place[0] == name) for name in sorted(missing) if name in {p[0] for p in places}]
 
 
 def _placeholder(name, shape, leaf):

@@ -1,8 +1,9 @@
 """hearth.Tensor's methods and operators, over the ops of the C++ library."""
 
-from . import _hearth, _indexing
+from . import _dtypes, _hearth, _indexing, _manipulation
 from ._errors import CallError, InvalidArgument
 from ._hearth import Dim, Tensor
+from ._reductions import METHODS as _REDUCTIONS
 
 ops = _hearth.ops
 
@@ -17,9 +18,6 @@ def tensor(data, dtype=None):
     if isinstance(data, (list, tuple)):
         return _of_lists(data, dtype)
     return _hearth.tensor(data, dtype)
-
-
-asarray = tensor
 
 
 def _of_lists(data, dtype):
@@ -47,8 +45,8 @@ def _of_lists(data, dtype):
     if kind is None:
         kinds = {type(number) for number in flat} or {float}
         kind = "float32" if float in kinds else "int64" if int in kinds else "bool"
-    elif not isinstance(kind, str):
-        kind = _hearth.tensor(0, kind).dtype
+    else:
+        kind = _dtypes.dtype_of(kind).name
     if kind.startswith("float") or kind == "bfloat16":
         flat = [float(number) for number in flat]
     elif kind == "bool":
@@ -68,49 +66,6 @@ def evaluate(*tensors):
             raise CallError(f"evaluate: {type(one).__name__} is no hearth.Tensor")
     _hearth.evaluate(*tensors)
     return tensors[0] if len(tensors) == 1 else tensors
-
-
-def _axes(axis):
-    return () if axis is None else axis
-
-
-def _reduction(name):
-    op = getattr(ops, name)
-
-    def method(self, axis=None, keepdims=False):
-        if axis == () and axis is not None:  # numpy's: of no axis at all
-            return _hearth.tensor(self)
-        return op(self, _axes(axis), keepdims)
-
-    return method
-
-
-def _sum(self, axis=None, keepdims=False, dtype=None):
-    if dtype is not None:
-        self = ops.cast(self, dtype)
-    return Tensor._reduce_sum(self, axis, keepdims)
-
-
-def _arg_reduction(name):
-    op = getattr(ops, name)
-
-    def method(self, axis=None, keepdims=False):
-        if axis is None:
-            shape = (1,) * self.ndim
-            found = op(ops.reshape(self, (-1,)), 0)
-            return ops.reshape(found, shape) if keepdims else found
-        return op(self, axis, keepdims)
-
-    return method
-
-
-def _variance(name):
-    op = getattr(ops, name)
-
-    def method(self, axis=None, correction=0, keepdims=False):
-        return op(self, _axes(axis), keepdims, correction)
-
-    return method
 
 
 # Operators. What is no operand is left to the other side.
@@ -195,6 +150,11 @@ def _flatten(self, start=0):
     return ops.reshape(self, (-1,)) if start == 0 else ops.reshape(self, (*self.shape[:start], -1))
 
 
+def _squeeze(self, axis=None):
+    """Without axes of length 1: those that are given, or all of them."""
+    return _manipulation.squeeze(self, axis)
+
+
 def _astype(self, dtype, copy=True):
     return ops.cast(self, dtype)
 
@@ -208,9 +168,16 @@ def _array(self, dtype=None, copy=None):
     return self._value("numpy.asarray()").__array__(dtype=dtype, copy=True if copy is None else copy)
 
 
-def _dlpack(self, **options):
-    options["copy"] = True
-    return self._value("__dlpack__()").__dlpack__(**options)
+def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A capsule of a copy of the value.
+
+    Raises:
+        BufferError: copy=False: other tensors may have the value's memory.
+    """
+    if copy is False:
+        raise BufferError("__dlpack__: copy=False: other tensors may have a value's memory; it is copied")
+    value = self._value("__dlpack__()")
+    return value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=True)
 
 
 def _tolist(self):
@@ -248,7 +215,7 @@ def _one(self, what):
 
 
 def _index(self):
-    if self.ndim or self.dtype.startswith("float") or self.dtype in ("bfloat16", "bool"):
+    if self.ndim or self.dtype.name.startswith("float") or self.dtype in ("bfloat16", "bool"):
         raise TypeError(f"a tensor of {self.dtype} with {self.ndim} axes is no index")
     return _one(self, "an index")
 
@@ -264,26 +231,33 @@ def _refuse_context(self, *_):
     raise InvalidArgument("a lazy tensor has no memory of its own to write to; rebind it: t[i] = v")
 
 
+def _namespace(self, *, api_version=None):
+    """The package, whose functions are those of the array API standard."""
+    import hearth
+
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise InvalidArgument(f"__array_namespace__: api_version is {api_version!r}; expected '2024.12' or earlier")
+    return hearth
+
+
+def _to_device(self, device, /, *, stream=None):
+    """The tensor: values are in host memory; a jitted function takes device=."""
+    from ._creation import check_device
+
+    check_device(device)
+    if stream is not None:
+        raise InvalidArgument("to_device: stream: host memory has none; expected None")
+    return self
+
+
 _METHODS = {
-    "sum": _sum,
-    "mean": _reduction("mean"),
-    "max": _reduction("reduce_max"),
-    "min": _reduction("reduce_min"),
-    "prod": _reduction("reduce_prod"),
-    "any": _reduction("any"),
-    "all": _reduction("all"),
-    "argmax": _arg_reduction("argmax"),
-    "argmin": _arg_reduction("argmin"),
-    "var": _variance("variance"),
-    "std": _variance("std_deviation"),
-    "_reduce_sum": _reduction("reduce_sum"),
-    "cumsum": lambda self, axis: ops.cumsum(self, axis),
+    **_REDUCTIONS,
     "reshape": _reshape,
     "permute": _permute,
     "transpose": _transpose,
     "flatten": _flatten,
     "ravel": lambda self: ops.reshape(self, (-1,)),
-    "squeeze": lambda self, axis=None: ops.squeeze(self, _axes(axis)),
+    "squeeze": _squeeze,
     "unsqueeze": lambda self, axis: ops.unsqueeze(self, axis),
     "expand": lambda self, *shape: ops.expand(self, _shape_argument(shape)),
     "clip": lambda self, low, high: ops.clip(self, low, high),
@@ -306,6 +280,9 @@ _METHODS = {
     "__pos__": lambda self: self,
     "__abs__": lambda self: ops.abs(self),
     "__invert__": lambda self: ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self),
+    "__complex__": lambda self: complex(_one(self, "complex()")),
+    "__array_namespace__": _namespace,
+    "to_device": _to_device,
     "__getitem__": _indexing.get,
     "__setitem__": _indexing.assign,
 }
@@ -339,4 +316,7 @@ for _name, _method in _METHODS.items():
 Tensor.T = property(lambda self: _transpose(self), doc="All axes in reverse order.")
 Tensor.mT = property(lambda self: ops.transpose(self), doc="The last two axes swapped.")
 Tensor.size = property(_size, doc="The number of elements.")
+Tensor.itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
+Tensor.nbytes = property(lambda self: _size(self) * self.dtype.itemsize, doc="Bytes of all elements.")
+Tensor.device = property(lambda self: "cpu", doc="\"cpu\": values are in host memory.")
 Tensor.__array_ufunc__ = None  # numpy's operators leave theirs to ours

@@ -51,6 +51,11 @@ std::string dtype_text(nb::handle object) {
                 " (pass x.cpu() for a torch tensor)");
 }
 
+// A torch view whose elements are the negatives of its memory (z.conj().imag), which DLPack cannot say.
+bool has_negative_bit(nb::handle tensor) {
+  return nb::hasattr(tensor, "is_neg") && nb::cast<bool>(tensor.attr("is_neg")());
+}
+
 }  // namespace
 
 void Argument::release() {
@@ -70,6 +75,11 @@ void Argument::read(nb::handle object, const char* what, DType wanted, int devic
   if (kind_ == ArrayKind::kOwn && nb::try_cast(object, own) && own != nullptr) return read_own(*own), measure(what);
   if (is_numpy_masked(object))
     raise_invalid(std::string(what) + " is a masked array, whose mask would be lost; pass x.filled(value)");
+  nb::object resolved;
+  if (kind_ == ArrayKind::kTorch && has_negative_bit(object)) {
+    resolved = object.attr("resolve_neg")();
+    object = resolved;
+  }
   if (!read_buffer(object, what)) read_dlpack(object, what, device_type);
   measure(what);
 }
@@ -254,6 +264,8 @@ void Argument::read_output(nb::handle object, const char* what, int device_type)
   release();
   if (PyFloat_Check(object.ptr()) || PyLong_Check(object.ptr()))
     raise_call_error(std::string(what) + " is a number; expected an array to write to");
+  if (kind_of(object) == ArrayKind::kTorch && has_negative_bit(object))
+    raise_invalid(std::string(what) + " is a torch view that negates its memory; pass x.resolve_neg()");
   read(object, what, DType::kF32, device_type);
   const std::size_t item = dtype_bytes(dtype_);
   std::string fault;

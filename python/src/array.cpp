@@ -130,8 +130,14 @@ nb::object to_capsule(const Array& array, nb::object stream, nb::object max_vers
   std::uint64_t flags = 0;
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
   if (array.is_read_only) flags = DLPACK_FLAG_BITMASK_READ_ONLY;
-  // An old capsule cannot say that it must not be written to.
-  if ((!copy.is_none() && nb::cast<bool>(copy)) || (array.is_read_only && !versioned)) {
+  const bool must_copy = array.is_read_only && !versioned;  // an old capsule cannot say that it is read-only
+  if (must_copy && !copy.is_none() && !nb::cast<bool>(copy)) {
+    PyErr_SetString(PyExc_BufferError,
+                    "__dlpack__: the memory is read-only, which DLPack before 1.0 cannot say; "
+                    "expected max_version=(1, 0) or later, or a copy");
+    throw nb::python_error();
+  }
+  if ((!copy.is_none() && nb::cast<bool>(copy)) || must_copy) {
     const Array copied = make_array(array.dtype, array.shape);
     std::memcpy(copied.memory.get(), array.memory.get(), array.size_bytes());
     view.data = copied.memory.get();
@@ -224,7 +230,7 @@ void add_array(nb::module_& module) {
                     "numpy.asarray(a), memoryview(a) and torch.from_dlpack(a) share its memory; a.tolist() copies.")
       .def_prop_ro("shape", &shape_tuple, "The lengths, a tuple of int.")
       .def_prop_ro(
-          "dtype", [](const Array& array) { return numpy_name(array.dtype); }, "\"float32\", \"bfloat16\", …")
+          "dtype", [](const Array& array) { return dtype_object(array.dtype); }, "\"float32\", \"bfloat16\", …")
       .def_prop_ro("ndim", [](const Array& array) { return array.shape.size(); })
       .def_prop_ro("size", &Array::size, "The number of elements.")
       .def_prop_ro("nbytes", &Array::size_bytes)

@@ -68,6 +68,14 @@ bool write_integer(nb::handle number, void* element) {
 const char* numpy_name(DType dtype) { return row_of(dtype).name; }
 const char* buffer_format(DType dtype) { return row_of(dtype).format; }
 
+nb::object dtype_object(DType dtype) {
+  static PyObject* known[32] = {};  // for the process's life
+  PyObject*& one = known[static_cast<std::size_t>(dtype)];
+  if (one == nullptr)
+    one = nb::object(nb::module_::import_("hearth._dtypes").attr("known")(numpy_name(dtype))).release().ptr();
+  return nb::borrow(one);
+}
+
 std::optional<DType> dtype_of_numpy_name(std::string_view name) {
   for (const Row& row : kRows) {
     if (row.name == name) return row.dtype;

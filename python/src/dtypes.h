@@ -13,6 +13,8 @@ namespace nb = nanobind;
 
 // Zero-terminated.
 const char* numpy_name(DType dtype);
+// hearth.float32 and its like.
+nb::object dtype_object(DType dtype);
 std::optional<DType> dtype_of_numpy_name(std::string_view name);
 // The struct module's format; null for types that have none (bfloat16, float8).
 const char* buffer_format(DType dtype);

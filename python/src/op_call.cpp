@@ -181,8 +181,7 @@ std::optional<DType> OpCall::dtype_of_others() const {
 
 client::Operand OpCall::operand(std::size_t i) const {
   const LazyTensor* tensor = nullptr;
-  if (!nb::try_cast(nb::handle(values_[i]), tensor) || !tensor->is_weak)
-    return operand_of(values_[i], what(i).c_str());
+  if (!nb::try_cast(nb::handle(values_[i]), tensor) || !tensor->is_weak) return operand_of(values_[i], what(i).c_str());
   const std::optional<DType> other = dtype_of_others();
   if (!other) return {tensor->node};
   if (is_float(*other) || (!is_float(tensor->node.dtype()) && *other != DType::kBool))

@@ -301,25 +301,31 @@ void add_tensor(nb::module_& module) {
       .def_prop_ro(
           "shape", [](const LazyTensor& tensor) { return to_python(tensor.node.shape()); },
           "The lengths: ints, or Dims.")
-      .def_prop_ro("dtype", [](const LazyTensor& tensor) { return numpy_name(tensor.node.dtype()); })
+      .def_prop_ro("dtype", [](const LazyTensor& tensor) { return dtype_object(tensor.node.dtype()); })
       .def_prop_ro("ndim", [](const LazyTensor& tensor) { return tensor.node.rank(); })
       .def_prop_ro("is_evaluated", &is_evaluated, "Whether the value is there.")
       .def("item", &item, "The only element as a Python number.")
       .def("_value",
-           [](LazyTensor& tensor, const char* what) { return nb::cast(Array(value_of_tensor(tensor, what))); })
-      .def("_as_number",
-           [](const LazyTensor& tensor) {
-             LazyTensor made = tensor;
-             made.is_weak = true;
-             return made;
-           },
-           "The same, with the type of a Python number: that of the other operands.")
+           [](LazyTensor& tensor, const char* what) {
+             Array shared = value_of_tensor(tensor, what);
+             shared.is_read_only = true;  // other tensors, and what was recorded, have the same memory
+             return nb::cast(std::move(shared));
+           })
+      .def(
+          "_as_number",
+          [](const LazyTensor& tensor) {
+            LazyTensor made = tensor;
+            made.is_weak = true;
+            return made;
+          },
+          "The same, with the type of a Python number: that of the other operands.")
       .def("_is_traced", [](const LazyTensor& tensor) { return tensor.trace != 0 && tensor.trace == current_trace(); })
       .def("_rebind", [](LazyTensor& tensor, const LazyTensor& other) {
         static std::uint64_t last_version = 0;  // the GIL guards it
         tensor = other;
         tensor.version = ++last_version;
       });
+  module.def("dtype_name", [](nb::handle object, const char* what) { return numpy_name(dtype_of(object, what)); });
   module.def("tensor", &make_tensor, nb::arg("data").none(), nb::arg("dtype").none() = nb::none());
   module.def("from_flat", &from_flat);
   module.def("placeholder", &placeholder);
