@@ -126,6 +126,13 @@ def __getattr__(name):
         from ._show import Profile
 
         return Profile
+    if not name.startswith("_"):
+        from . import _words
+
+        found = _words.function(name)
+        if found is not None:
+            return found
+        raise AttributeError(_words.missing_function(name))
     raise AttributeError(f"module 'hearth' has no attribute {name!r}")
 
 

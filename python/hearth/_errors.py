@@ -104,8 +104,24 @@ _FLAGS = (
 )
 
 
+_TYPES = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint"}
+
+
+def spelled(text):
+    """A text of the library with types as Python writes them: float32 for f32. What is quoted stays."""
+    import re
+
+    def of_type(found):
+        if found[1] is None:
+            return found[0]
+        return _TYPES[found[1]] + found[2]
+
+    return re.sub(r"""'[^']*'|"[^"]*"|(?<![\w.=-])(bf|f|i|u)(8|16|32|64)(?![\w.])""", of_type, text)
+
+
 def of_status(code, text, kind=None):
     """The exception that a status of the C++ library is."""
+    text = spelled(text)
     if "--" in text:
         import re
 

@@ -1,7 +1,7 @@
 """hearth.Tensor's methods and operators, over the ops of the C++ library."""
 
-from . import _dtypes, _hearth, _indexing, _manipulation
-from ._errors import CallError, InvalidArgument
+from . import _dtypes, _hearth, _indexing, _words
+from ._errors import CallError, Error, InvalidArgument
 from ._hearth import Dim, Tensor
 from ._reductions import METHODS as _REDUCTIONS
 
@@ -140,21 +140,6 @@ def _permute(self, *axes):
     return ops.permute(self, _shape_argument(axes))
 
 
-def _transpose(self, *axes):
-    """numpy's: all axes in reverse order, or in the order that is given."""
-    axes = _shape_argument(axes)
-    return ops.permute(self, axes or tuple(range(self.ndim))[::-1])
-
-
-def _flatten(self, start=0):
-    return ops.reshape(self, (-1,)) if start == 0 else ops.reshape(self, (*self.shape[:start], -1))
-
-
-def _squeeze(self, axis=None):
-    """Without axes of length 1: those that are given, or all of them."""
-    return _manipulation.squeeze(self, axis)
-
-
 def _astype(self, dtype, copy=True):
     return ops.cast(self, dtype)
 
@@ -184,13 +169,6 @@ def _tolist(self):
     return self._value("tolist()").tolist()
 
 
-def _size(self):
-    size = 1
-    for length in self.shape:
-        size = size * length
-    return size
-
-
 def _len(self):
     if not self.ndim:
         raise TypeError("len() of a tensor without axes")
@@ -200,6 +178,8 @@ def _len(self):
 def _iter(self):
     if not self.ndim:
         raise TypeError("iteration over a tensor without axes")
+    if not self._is_traced() and not isinstance(self.shape[0], Dim):
+        self._value("iteration")  # once, and not an element at a time
     return iter([self[i] for i in range(self.shape[0])])
 
 
@@ -221,10 +201,25 @@ def _index(self):
 
 
 def _repr(self):
+    """With its elements, computed once and kept, where they are few. A trace's have none."""
     text = f"hearth.Tensor({self.dtype}, [{', '.join(map(str, self.shape))}]"
-    if self.is_evaluated and _size(self) <= 64:
-        return f"{text}, {self._value('repr()').tolist()})"
-    return text + ")"
+    if self._is_traced() or any(isinstance(length, Dim) for length in self.shape):
+        return text + ")"
+    if not self.is_evaluated and self.size <= _FEW:
+        try:
+            evaluate(self)
+        except Error:  # of a trace that has ended, or no daemon answers
+            return text + ")"
+    if not self.is_evaluated or self.size > _FEW:
+        return text + ")"
+    return f"{text}, {self._value('repr()').tolist()})"
+
+
+def _format(self, spec):
+    return format(_one(self, "format()"), spec) if spec else str(self)
+
+
+_FEW = 64  # elements that are printed
 
 
 def _refuse_context(self, *_):
@@ -251,16 +246,12 @@ def _to_device(self, device, /, *, stream=None):
 
 
 _METHODS = {
+    **_words.METHODS,
     **_REDUCTIONS,
     "reshape": _reshape,
     "permute": _permute,
-    "transpose": _transpose,
-    "flatten": _flatten,
     "ravel": lambda self: ops.reshape(self, (-1,)),
-    "squeeze": _squeeze,
-    "unsqueeze": lambda self, axis: ops.unsqueeze(self, axis),
     "expand": lambda self, *shape: ops.expand(self, _shape_argument(shape)),
-    "clip": lambda self, low, high: ops.clip(self, low, high),
     "astype": _astype,
     "numpy": _numpy,
     "tolist": _tolist,
@@ -275,6 +266,7 @@ _METHODS = {
     "__int__": lambda self: int(_one(self, "int()")),
     "__index__": _index,
     "__repr__": _repr,
+    "__format__": _format,
     "__hash__": object.__hash__,
     "__neg__": lambda self: ops.neg(self),
     "__pos__": lambda self: self,
@@ -313,10 +305,11 @@ for _name, _op, _plain in (
     _METHODS[f"__{_name}__"], _ = _operator(_op, _plain)
 for _name, _method in _METHODS.items():
     setattr(Tensor, _name, _method)
-Tensor.T = property(lambda self: _transpose(self), doc="All axes in reverse order.")
+Tensor.T = property(lambda self: self.transpose(), doc="All axes in reverse order.")
 Tensor.mT = property(lambda self: ops.transpose(self), doc="The last two axes swapped.")
-Tensor.size = property(_size, doc="The number of elements.")
+Tensor.size = property(_words._size, doc="The number of elements; size() and size(0) are torch's.")
 Tensor.itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
-Tensor.nbytes = property(lambda self: _size(self) * self.dtype.itemsize, doc="Bytes of all elements.")
+Tensor.nbytes = property(lambda self: self.size * self.dtype.itemsize, doc="Bytes of all elements.")
 Tensor.device = property(lambda self: "cpu", doc="\"cpu\": values are in host memory.")
-Tensor.__array_ufunc__ = None  # numpy's operators leave theirs to ours
+Tensor.__array_ufunc__ = _words.array_ufunc
+Tensor.__getattr__ = _words.missing

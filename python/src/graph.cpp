@@ -44,7 +44,12 @@ Function* prepare_graph(const client::TracedGraph& graph, const std::string& nam
 
 void add_graph(nb::module_& module) {
   nb::class_<client::TracedGraph>(module, "Graph", "What was recorded: immutable, prepared as often as one likes.")
-      .def("summary", &client::TracedGraph::summary, "Text: the leaves, then each op with operands, result and line.")
+      .def(
+          "summary",
+          [](const client::TracedGraph& graph) {
+            return nb::module_::import_("hearth._errors").attr("spelled")(graph.summary());
+          },
+          "Text: the leaves, then each op with operands, result and line.")
       .def("prepare", &prepare_graph, nb::arg("name"), nb::arg("options"))
       .def("__repr__", [](const client::TracedGraph& graph) {
         const std::string text = graph.summary();

@@ -1,6 +1,8 @@
 #include "op_call.h"
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "errors.h"
 #include "hearth/graph.h"
@@ -141,6 +143,7 @@ OpCall::OpCall(const OpSpec& spec, const nb::args& args, const nb::kwargs& kwarg
   while (kwargs.size() > 0 && PyDict_Next(kwargs.ptr(), &at, &key, &value)) {
     std::size_t i = 0;
     while (i < spec.parameters.size() && PyUnicode_CompareWithASCIIString(key, spec.parameters[i]) != 0) ++i;
+    if (i == spec.parameters.size() && take_both_pads(key, value)) continue;
     if (i == spec.parameters.size()) {
       nb::list known;
       for (const char* name : spec.parameters) known.append(name);
@@ -208,7 +211,34 @@ bool OpCall::flag(std::size_t i) const {
   return truth == 1;
 }
 
-std::vector<std::int64_t> OpCall::integers(std::size_t i) const { return integers_of(values_[i], what(i)); }
+// pads= and padding= are both ends' padding.
+bool OpCall::take_both_pads(PyObject* key, PyObject* value) {
+  if (PyUnicode_CompareWithASCIIString(key, "pads") != 0 && PyUnicode_CompareWithASCIIString(key, "padding") != 0)
+    return false;
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < spec_.parameters.size(); ++i) {
+    if (!is_of_ends(i)) continue;
+    if (values_[i] != nullptr) raise_call_error(what(i) + " is given by pads, too");
+    values_[i] = value;
+    ++found;
+  }
+  return found == 2;
+}
+
+bool OpCall::is_of_ends(std::size_t i) const {
+  const std::string_view name = spec_.parameters[i];
+  return name == "pads_begin" || name == "pads_end";
+}
+
+std::vector<std::int64_t> OpCall::integers(std::size_t i) const {
+  std::vector<std::int64_t> all = integers_of(values_[i], what(i));
+  const std::string_view name = spec_.parameters[i];
+  const bool is_spatial = is_of_ends(i) || name == "strides" || name == "dilations" || name == "kernel";
+  if (!is_spatial || PyIndex_Check(values_[i]) == 0 || !nb::hasattr(values_[0], "ndim")) return all;
+  // A number alone is that of every spatial axis.
+  const auto rank = nb::cast<std::int64_t>(nb::handle(values_[0]).attr("ndim"));
+  return std::vector<std::int64_t>(static_cast<std::size_t>(std::max<std::int64_t>(rank - 2, 1)), all[0]);
+}
 
 std::vector<std::vector<std::int64_t>> OpCall::integer_lists(std::size_t i) const {
   std::vector<std::vector<std::int64_t>> all;

@@ -80,6 +80,8 @@ class OpCall {
 
  private:
   std::optional<DType> dtype_of_others() const;
+  bool take_both_pads(PyObject* key, PyObject* value);
+  bool is_of_ends(std::size_t i) const;
   std::string what(std::size_t i) const { return std::string(spec_.name) + ": " + spec_.parameters[i]; }
   int choose(std::size_t i, const Choice* words, std::size_t count) const;
 

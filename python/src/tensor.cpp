@@ -298,6 +298,10 @@ void add_tensor(nb::module_& module) {
       "A lazy value: shape and dtype are known, elements are computed when they are asked for.\n\n"
       "hearth.tensor(data) makes one; ops on it record a graph. t.evaluate(), float(t), t.tolist(),\n"
       "numpy.asarray(t) compute it once and keep the value.")
+      .def("__init__",
+           [](LazyTensor*, const nb::args&, const nb::kwargs&) {
+             raise_call_error("hearth.Tensor(...): use hearth.tensor(data), hearth.zeros(shape) and their like");
+           })
       .def_prop_ro(
           "shape", [](const LazyTensor& tensor) { return to_python(tensor.node.shape()); },
           "The lengths: ints, or Dims.")

@@ -178,7 +178,7 @@ class Tracing(Place):
                 graph = tracer.build([y])
             text = graph.summary()
             self.assertTrue(text.startswith("TracedGraph: 5 ops\n"), text)
-            self.assertIn("INPUT 'in0' f32 [32, 8]", text)
+            self.assertIn("INPUT 'in0' float32 [32, 8]", text)
             self.assertIn("(jit_test.py:", text)
         self.assertEqual(x.shape, (32, 8))  # the example is an array again
         np.testing.assert_array_equal(x.numpy(), random(32, 8))
