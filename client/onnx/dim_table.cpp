@@ -17,9 +17,7 @@ std::string text_of(const DimRange& range) {
 
 // "" for a number.
 std::string symbolic_name(const ::hearth_onnx::ValueInfoProto& input, int axis) {
-  const auto& dim = input.type().tensor_type().shape().dim(axis);
-  if (!is_symbolic(dim)) return "";
-  return dim.has_dim_param() && !dim.dim_param().empty() ? dim.dim_param() : str_cat(input.name(), ".", axis);
+  return name_of_dim(input.name(), axis, input.type().tensor_type().shape().dim(axis));
 }
 
 }  // namespace
@@ -31,10 +29,41 @@ void DimTable::learn(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) {
       if (!name.empty()) all_.add(name);
     }
   }
-  for (const auto& [name, text] : options_.dim_expressions) define(name, text);
+  name_by_axis(inputs);
+  for (const auto& [name, text] : expressions_) define(name, text);
   for (const ::hearth_onnx::ValueInfoProto& input : inputs) learn_shape(input);
   check_all_given(inputs);
   for (const ::hearth_onnx::ValueInfoProto& input : inputs) check_computed(input);
+}
+
+// "INPUT.AXIS" is taken for an axis that has a name, too. Names that the model has not are refused before any length is
+// missed.
+void DimTable::name_by_axis(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) {
+  std::map<std::string, std::string> by_axis;
+  std::set<std::string> known;
+  for (const ::hearth_onnx::ValueInfoProto& input : inputs) {
+    for (int i = 0; i < input.type().tensor_type().shape().dim_size(); ++i) {
+      const std::string name = symbolic_name(input, i);
+      if (name.empty()) continue;
+      known.insert(name);
+      by_axis.emplace(str_cat(input.name(), ".", i), name);
+    }
+  }
+  for (const auto& [given, range] : options_.dims) {
+    const auto alias = by_axis.find(given);
+    const std::string& name = known.contains(given) || alias == by_axis.end() ? given : alias->second;
+    if (!known.contains(name)) {
+      reject(str_cat("--dim ", given, "=", text_of(range), ": the model has no such dimension (it has: ",
+                     known.empty() ? "none" : absl::StrJoin(known, ", "), ")"));
+    }
+    const auto [before, is_new] = ranges_.emplace(name, range);
+    if (!is_new && text_of(before->second) != text_of(range))
+      reject(str_cat("--dim ", given, "=", text_of(range), ": dimension '", name, "' is ", text_of(before->second)));
+  }
+  for (const auto& [given, text] : options_.dim_expressions) {
+    const auto alias = by_axis.find(given);
+    expressions_.emplace(known.contains(given) || alias == by_axis.end() ? given : alias->second, text);
+  }
 }
 
 void DimTable::define(const std::string& name, const std::string& text) {
@@ -43,12 +72,11 @@ void DimTable::define(const std::string& name, const std::string& text) {
   if (!known.contains(name))
     refuse("the model has no such dimension (it has: ", known.empty() ? "none" : absl::StrJoin(known, ", "), ")");
   if (ranges_.contains(name)) refuse("it is given as ", text_of(ranges_.at(name)), ", too");
-  names_.insert(name);
   const DimExpression* expression = all_.define(name, text);
   if (expression == nullptr) refuse("it is neither a length nor an expression of dimensions");
   for (const std::string& part : expression->names()) {
     if (part == name) refuse("it depends on itself");
-    if (const auto other = options_.dim_expressions.find(part); other != options_.dim_expressions.end())
+    if (const auto other = expressions_.find(part); other != expressions_.end())
       refuse("'", part, "' is ", other->second, ": write that out");
     if (!known.contains(part))
       refuse("the model has no dimension '", part, "' (it has: ", absl::StrJoin(known, ", "), ")");
@@ -77,7 +105,6 @@ void DimTable::learn_shape(const ::hearth_onnx::ValueInfoProto& input) {
       reject(str_cat("dimension '", name, "' is ", text_of(known->second), " but input '", input.name(),
                      "' is given shape ", to_string(given->second)));
     }
-    names_.insert(name);
   }
 }
 
@@ -112,7 +139,7 @@ void DimTable::check_computed(const ::hearth_onnx::ValueInfoProto& input) const 
       parts.push_back(str_cat(part, " = ", text_of(ranges_.at(part))));
     const std::string is = str_cat("dimension '", name, "' is ", text_of(of_names), " by ", absl::StrJoin(parts, ", "));
     // What is computed may be bounded more closely than what was given allows; not otherwise.
-    if (const auto given = options_.dims.find(name); given != options_.dims.end()) {
+    if (const auto given = ranges_.find(name); given != ranges_.end()) {
       const bool holds = given->second.min <= of_names.min && of_names.max <= given->second.max;
       if (!holds) reject(str_cat(is, ", but --dim ", name, "=", text_of(given->second), " is given; leave it out"));
     }
@@ -150,19 +177,10 @@ client::Shape DimTable::shape_of(const ::hearth_onnx::ValueInfoProto& input) {
       shape.push_back(dims[i].dim_value());
       continue;
     }
-    names_.insert(name);
     const DimExpression* expression = all_.expression(name);
     shape.push_back(expression != nullptr ? computed(name, *expression) : variable(name));
   }
   return shape;
-}
-
-void DimTable::check_all_used() const {
-  for (const auto& [name, range] : options_.dims) {
-    if (names_.count(name) != 0) continue;
-    reject(str_cat("--dim ", name, "=", text_of(range), ": the model has no such dimension (it has: ",
-                   names_.empty() ? "none" : absl::StrJoin(names_, ", "), ")"));
-  }
 }
 
 }  // namespace hearth::onnx

@@ -22,16 +22,15 @@ namespace hearth::onnx {
 
 class DimTable {
  public:
-  explicit DimTable(const ImportOptions& options) : options_(options), ranges_(options.dims) {}
+  explicit DimTable(const ImportOptions& options) : options_(options) {}
 
   // Reads what all of the model's inputs say, those of known shape about their lengths, too. Every dimension must then
   // have a length or a range: all that lack one are named at once.
   void learn(const std::vector<::hearth_onnx::ValueInfoProto>& inputs);
   client::Shape shape_of(const ::hearth_onnx::ValueInfoProto& input);
-  // That no name was given which the model does not have.
-  void check_all_used() const;
 
  private:
+  void name_by_axis(const std::vector<::hearth_onnx::ValueInfoProto>& inputs);
   void define(const std::string& name, const std::string& text);
   void learn_shape(const ::hearth_onnx::ValueInfoProto& input);
   void check_all_given(const std::vector<::hearth_onnx::ValueInfoProto>& inputs) const;
@@ -42,7 +41,7 @@ class DimTable {
 
   const ImportOptions& options_;
   std::map<std::string, DimRange> ranges_;
-  std::set<std::string> names_;
+  std::map<std::string, std::string> expressions_;
   DimNames all_;
 };
 

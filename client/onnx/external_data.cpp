@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <nettle/sha1.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -179,6 +180,21 @@ std::vector<ExternalPlace> external_places(const ::hearth_onnx::ModelProto& mode
   return places;
 }
 
+UniqueFd ExternalData::open_linked(const std::string& location) const {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(folder_ + "/" + location, error);
+  if (error) return UniqueFd(-1);
+  struct stat of_model{}, of_target{};
+  const std::filesystem::path model = std::filesystem::canonical(model_path_, error);
+  const bool is_neighbour = !error && std::filesystem::is_symlink(model_path_, error) &&
+                            model.parent_path() == target.parent_path() && ::stat(model.c_str(), &of_model) == 0;
+  if (!allow_links_ && !is_neighbour) return UniqueFd(-1);
+  UniqueFd file(::open(target.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  if (!file || ::fstat(file.get(), &of_target) != 0) return UniqueFd(-1);
+  if (!allow_links_ && of_target.st_uid != of_model.st_uid) return UniqueFd(-1);
+  return file;
+}
+
 std::shared_ptr<const runtime::MappedFile> ExternalData::file(const ExternalPlace& place) const {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const runtime::MappedFile>& known = files_[place.location];
@@ -188,10 +204,14 @@ std::shared_ptr<const runtime::MappedFile> ExternalData::file(const ExternalPlac
                    ": a model from standard input has no folder to look for the file in; give the model as a file"));
   }
   const UniqueFd folder(::open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const UniqueFd file(folder ? open_beneath(folder.get(), place.location) : -1);
+  UniqueFd file(folder ? open_beneath(folder.get(), place.location) : -1);
+  const bool is_link = !file && (errno == EXDEV || errno == ELOOP);
+  if (is_link) file = open_linked(place.location);
   if (!file) {
-    if (errno == EXDEV || errno == ELOOP) {
-      reject(str_cat(what(place), ": the file is a link out of the model's folder; put it there itself"));
+    if (is_link) {
+      reject(str_cat(what(place),
+                     ": the file is a link out of the model's folder, and not to a file beside the one that the model "
+                     "itself links to; put it there itself (cp -rL), or load it with allow_links=True"));
     }
     throw client::JitError(absl::ErrnoToStatus(errno, str_cat(what(place), ": the file cannot be opened")));
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/unique_fd.h"
 
 namespace hearth_onnx {
 class ModelProto;
@@ -41,16 +42,21 @@ struct ExternalPlace {
 
 class ExternalData {
  public:
-  // `folder` may be "." but not empty.
-  explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
+  // `folder` may be "." but not empty. Links out of it are followed where `allow_links` says so, and where the model's
+  // file, at `model_path`, is itself a link: to files beside the one that it leads to, of the same owner. Caches of model
+  // hubs lay models so.
+  ExternalData(std::string folder, std::string model_path, bool allow_links)
+      : folder_(std::move(folder)), model_path_(std::move(model_path)), allow_links_(allow_links) {}
 
   const std::string& folder() const { return folder_; }
   ExternalBytes find(const ::hearth_onnx::TensorProto& tensor, std::uint64_t num_bytes) const;
 
  private:
   std::shared_ptr<const runtime::MappedFile> file(const ExternalPlace& place) const;
+  UniqueFd open_linked(const std::string& location) const;
 
-  const std::string folder_;
+  const std::string folder_, model_path_;
+  const bool allow_links_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<const runtime::MappedFile>> files_;  // by location
   mutable std::map<std::string, std::string> checksums_;                             // of files, once computed

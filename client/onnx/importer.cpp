@@ -250,7 +250,6 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
                               : input.is_sequence ? Value::sequence(std::move(members))
                                                   : members[0]);
   }
-  dims.check_all_used();
   const Values outputs = importer.run(graph);
   if (outputs.empty()) reject("the model has no outputs");
   Values tensors;
@@ -299,7 +298,7 @@ absl::StatusOr<ImportedModel> import_model(const ModelFilePtr& model, const Impo
 }
 
 absl::StatusOr<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
-  HEARTH_ASSIGN_OR_RETURN(const ModelFilePtr model, read_model(path));
+  HEARTH_ASSIGN_OR_RETURN(const ModelFilePtr model, read_model(path, options.allow_links));
   return import_model(model, options);
 }
 

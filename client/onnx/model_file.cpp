@@ -1,5 +1,7 @@
 #include "client/onnx/model_file.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -84,6 +86,16 @@ bool is_symbolic(const ::hearth_onnx::TensorShapeProto_Dimension& dim) {
   return !dim.has_dim_value() || dim.dim_value() < 0;
 }
 
+std::string name_of_dim(const std::string& value, int axis, const ::hearth_onnx::TensorShapeProto_Dimension& dim) {
+  if (!is_symbolic(dim)) return "";
+  // "?", "" and the like are what exporters write for lengths that have no name: two of them are two lengths.
+  const std::string& name = dim.dim_param();
+  const bool says_something =
+      std::any_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x80 || std::isalnum(c) != 0; });
+  const bool is_name = says_something && name != "None" && name != "none" && name != "null" && name != "-1";
+  return is_name ? name : str_cat(value, ".", axis);
+}
+
 std::vector<std::string> ModelFile::data_files() const {
   std::set<std::string> files;
   if (external_ != nullptr)
@@ -119,9 +131,9 @@ absl::StatusOr<ModelFilePtr> parse(std::string_view bytes, const std::string& pa
 
 }  // namespace
 
-absl::StatusOr<ModelFilePtr> read_model(const std::string& path) {
+absl::StatusOr<ModelFilePtr> read_model(const std::string& path, bool allow_links) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  auto external = std::make_unique<const ExternalData>(folder.empty() ? "." : folder);
+  auto external = std::make_unique<const ExternalData>(folder.empty() ? "." : folder, path, allow_links);
   if (const std::optional<ModelWithoutWeights> lean = read_without_weights(path)) {
     return parse(lean->message, path, std::move(external), *lean);
   }

@@ -52,7 +52,8 @@ class ModelFile {
 using ModelFilePtr = std::shared_ptr<const ModelFile>;
 
 // The file and, as they are needed, files beside it that hold its tensors.
-absl::StatusOr<ModelFilePtr> read_model(const std::string& path);
+// Links of these out of the model's folder: see ExternalData.
+absl::StatusOr<ModelFilePtr> read_model(const std::string& path, bool allow_links = false);
 // `path` only names the model in errors; tensors in other files are refused.
 absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::string& path);
 
@@ -63,6 +64,8 @@ HostTensor to_host_tensor(const ::hearth_onnx::TensorProto& proto, const ModelFi
 Text to_text(const ::hearth_onnx::TensorProto& proto);
 // Whether a dimension has no length of its own: a name, nothing, or -1, which some exporters write.
 bool is_symbolic(const ::hearth_onnx::TensorShapeProto_Dimension& dim);
+// What ImportOptions.dims calls an axis: its own name, or "VALUE.AXIS" where it has none; "" for a number.
+std::string name_of_dim(const std::string& value, int axis, const ::hearth_onnx::TensorShapeProto_Dimension& dim);
 // TensorProto.DataType -> dtype; JitError for strings, complex and unknown numbers.
 DType dtype_from_onnx(std::int64_t elem_type);
 std::string_view onnx_type_name(std::int64_t elem_type);

@@ -48,12 +48,8 @@ SummaryValue value_of(const ::hearth_onnx::ValueInfoProto& info) {
   value.has_shape = type.tensor_type().has_shape();
   for (const auto& dim : type.tensor_type().shape().dim()) {
     SummaryDim& added = value.shape.emplace_back();
-    if (!is_symbolic(dim)) {
-      added.length = dim.dim_value();
-    } else {
-      const std::size_t axis = value.shape.size() - 1;
-      added.name = dim.dim_param().empty() ? str_cat(info.name(), ".", axis) : dim.dim_param();
-    }
+    if (!is_symbolic(dim)) added.length = dim.dim_value();
+    added.name = name_of_dim(info.name(), static_cast<int>(value.shape.size()) - 1, dim);
   }
   return value;
 }

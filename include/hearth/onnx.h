@@ -57,6 +57,9 @@ struct ImportOptions {
   // (it chooses a branch, is a shape or a trip count) becomes a constant of this value; no other is looked at.
   std::map<std::string, client::Array> known_values = {};
   Weights weights = Weights::kF32;  // narrower ones cost accuracy; see WeightsReport
+  // Tensors in files that links lead to, out of the model's folder. Without it they are taken where the model's file is a
+  // link itself, to a file beside them of the same owner, as caches of model hubs have it.
+  bool allow_links = false;
 };
 
 struct ModelValue {

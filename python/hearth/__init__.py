@@ -28,7 +28,9 @@ from ._array_api import *
 from ._array_api import __all__ as _array_api_names
 from ._dims import Range
 from ._dtypes import DType
-from ._errors import TraceError, TraceWarning
+from ._errors import CompileWarning, TraceError, TraceWarning
+from ._inspect import ModelInfo, inspect
+from ._lazy import LazyFunction
 from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
 from ._jit import JitFunction, JitStats, jit
@@ -42,6 +44,7 @@ __all__ = [
     "AlreadyExists",
     "Array",
     "CallError",
+    "CompileWarning",
     "Cancelled",
     "DType",
     "DataLoss",
@@ -56,6 +59,8 @@ __all__ = [
     "InvalidArgument",
     "JitFunction",
     "JitStats",
+    "LazyFunction",
+    "ModelInfo",
     "NotFound",
     "OutOfRange",
     "Outputs",
@@ -79,6 +84,7 @@ __all__ = [
     "WeightsReport",
     "__version__",
     "evaluate",
+    "inspect",
     "jit",
     "load",
     "ops",

@@ -29,6 +29,7 @@ class InvalidArgument(Error, ValueError): ...
 class CallError(InvalidArgument, TypeError): ...
 class TraceError(InvalidArgument, TypeError): ...
 class TraceWarning(UserWarning): ...
+class CompileWarning(UserWarning): ...
 class NotFound(Error, FileNotFoundError): ...
 class OutOfRange(Error, IndexError, ValueError): ...
 class PermissionDenied(Error, PermissionError): ...
@@ -412,6 +413,30 @@ class Function:
     @property
     def threads(self) -> int: ...
 
+class LazyFunction(Function):
+    info: ModelInfo
+    @property
+    def plans(self) -> list[Function]: ...
+    def prepare(self, *args: Any, **kwargs: Any) -> Function: ...
+
+class ModelValue(NamedTuple):
+    name: str
+    type: str
+    shape: tuple[int | str, ...] | None
+    has_default: _bool
+
+class ModelInfo(NamedTuple):
+    inputs: tuple[ModelValue, ...]
+    outputs: tuple[ModelValue, ...]
+    dims: tuple[str, ...]
+    opsets: dict[str, int]
+    operators: dict[str, int]
+    not_supported: dict[str, str]
+    producer: str
+    refused: str
+    parameters: int
+    parameter_bytes: int
+
 class Graph:
     def summary(self) -> str: ...
 
@@ -436,7 +461,7 @@ class Tracer:
     def build(self, outputs: Tensor | Sequence[Tensor]) -> Graph: ...
 
 def load(
-    model: str | os.PathLike[str] | bytes | bytearray | memoryview,
+    model: Any,
     *,
     dims: Mapping[str, SupportsIndex | tuple[SupportsIndex, SupportsIndex] | list[SupportsIndex] | list[int] | Range | str] | None = None,
     constants: Mapping[str, TensorLike] | None = None,
@@ -454,7 +479,9 @@ def load(
     parameters: Mapping[str, ArrayLike] | None = None,
     carry: Mapping[str, str] | None = None,
     plan: _bool | None = None,
+    allow_links: _bool = False,
 ) -> Function: ...
+def inspect(model: Any) -> ModelInfo: ...
 @overload
 def jit(function: Callable[P, Any], *, dims: Any = None, capacity: int = 16, dynamic_scalars: _bool = False, **options: Any) -> JitFunction[P]: ...
 @overload

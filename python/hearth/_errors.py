@@ -33,6 +33,10 @@ class TraceWarning(UserWarning):
     """What a jitted function cannot see of what it reads, and that it is compiled again and again; said once a function."""
 
 
+class CompileWarning(UserWarning):
+    """Something is compiled more often than it need be; says what to write instead."""
+
+
 class DeadlineExceeded(Error, TimeoutError):
     code = "DEADLINE_EXCEEDED"
 
@@ -101,6 +105,9 @@ _FLAGS = (
     (r"--dim ([^\s=]+)=([^\s;,)]*[^\s;,):])", r"dims={'\1': \2}"),
     (r"--const ([^\s=]+)=VALUE", r"constants={'\1': VALUE}"),
     (r"--socket\b", "socket="),
+    (r"or bounds: MIN:MAX in place of N", "or (MIN, MAX) in place of N for one that varies"),
+    (r"\(--input ([^\s=]+)=FILE\.npy\)", r"(example={'\1': array})"),
+    (r"--input ([^\s=]+)=FILE\.npy", r"example={'\1': array}"),
 )
 
 
@@ -119,10 +126,15 @@ def spelled(text):
     return re.sub(r"""'[^']*'|"[^"]*"|(?<![\w.=-])(bf|f|i|u)(8|16|32|64)(?![\w.])""", of_type, text)
 
 
+def printable(text):
+    """A text of a model or path for people, on one line: what cannot be printed as escapes."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def of_status(code, text, kind=None):
     """The exception that a status of the C++ library is."""
     text = spelled(text)
-    if "--" in text:
+    if "--" in text or "MIN:MAX" in text:
         import re
 
         for flag, argument in _FLAGS:

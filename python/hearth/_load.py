@@ -1,9 +1,13 @@
 """hearth.load: a model's file to a function."""
 
+import functools
 import os
 
 from . import _dims, _hearth, _progress
-from ._errors import CallError, InvalidArgument
+from ._errors import CallError, Error, InvalidArgument, Unimplemented, printable
+from ._inspect import inspect
+from ._lazy import LazyFunction
+from ._source import source_of
 
 _WEIGHTS = ("f32", "bf16", "int8")
 
@@ -27,6 +31,8 @@ def load(
     parameters=None,
     carry=None,
     plan=None,
+    allow_links=False,
+    **unknown,
 ):
     """Prepares a model and returns the function that it is.
 
@@ -34,9 +40,9 @@ def load(
     file is loaded without it. Ctrl-C ends the call.
 
     Args:
-        model: the path of an ONNX model or of a plan file (str, Path), or the bytes of either. A plan file is machine code
-            of whoever wrote it: see `plan`.
-        dims: symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
+        model: the path of an ONNX model or of a plan file (str, Path), or the bytes of either; an onnx.ModelProto or
+            torch.onnx.ONNXProgram. A plan file is machine code of whoever wrote it: see `plan`.
+        dims: lengths that are left open are those of each call: see hearth.LazyFunction. Symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
             call to call, [1, 4, 8] for a range in parts that end there, a hearth.Range, or an expression of others.
         constants: inputs that are part of what is computed, by name: arrays or numbers. Calls may leave them out.
         example: arrays as calls will give them, by input. Their lengths stand for those that dims leave open, and the value
@@ -61,28 +67,27 @@ def load(
             input's memory.
         plan: True: the model is a plan file, whatever its name, and its code is run. None: only a file that is named
             *.hearth may be one. False: none may.
+        allow_links: True: weights may lie in files that links out of the model's folder lead to. They are taken without it
+            where the model's file is a link to one beside them, as caches of model hubs have it.
 
     Returns:
-        A hearth.Function.
+        A hearth.Function; a hearth.LazyFunction where lengths are left open.
 
     Raises:
         hearth.Error: FileNotFoundError, ValueError, TimeoutError, ConnectionError, … are bases of its classes.
     """
-    path, data = None, None
+    for word, value in unknown.items():
+        raise CallError(f"load: there is no argument {word!r}; lengths are given as dims={{{word!r}: {value!r}}}")
+    for word, value in (("dims", dims), ("example", example), ("constants", constants)):
+        if value is not None and not isinstance(value, dict):
+            key = "a dimension" if word == "dims" else "an input"
+            raise CallError(f"{word} is of type {type(value).__name__}; expected a dict by {key}'s name")
     if plan is not None and not isinstance(plan, bool):
         raise CallError(f"plan is {plan!r}; expected True, False or None")
-    if isinstance(model, (bytes, bytearray, memoryview)):
-        data = bytes(model)
+    path, data, default_name = source_of(model)
+    if path is None:
         is_plan, may_be_plan = data.startswith(b"HEARTHPF"), bool(plan)
     else:
-        try:
-            path = os.fsencode(model)
-        except TypeError:
-            raise CallError(
-                f"model is of type {type(model).__name__}; expected a path or the bytes of an ONNX model or plan file"
-            ) from None
-        if b"\0" in path:
-            raise InvalidArgument("model: the path holds a zero byte")
         is_plan = _hearth.is_plan_file(path)
         may_be_plan = plan if plan is not None else path.endswith(b".hearth")
     if is_plan and not may_be_plan:
@@ -92,7 +97,7 @@ def load(
         )
     is_plan = is_plan or bool(plan)
     if name is None:
-        name = os.fsdecode(os.path.basename(path)) if path is not None else "model"
+        name = default_name
     if not isinstance(name, str):
         raise CallError(f"name is {name!r}; expected a str")
     name = name.encode("utf-8", "backslashreplace").decode()
@@ -114,17 +119,52 @@ def load(
         if not isinstance(carry, dict):
             raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")
         options["carry"] = carry
+    if example is None and not carry:
+        lazy = _left_open(path, data, dims, constants)
+        if lazy is not None:
+            arguments = {"constants": constants, "weights": weights, "threads": threads, "device": device, "sealed": sealed,
+                         "deadline": deadline, "progress": progress, "copy": copy, "name": name, "socket": socket,
+                         "fast_math": fast_math, "allow_links": allow_links}  # fmt: skip
+            source = os.fsdecode(path) if path is not None else data
+            return LazyFunction(functools.partial(load, source), arguments, lazy, dims, source)
     rows, expressions = _dims.parse(dims)
     bar = None
-    if progress is None and _progress.Bar.wanted():
-        bar = progress = _progress.Bar(name)
+    if progress is None:
+        bar = progress = _progress.Bar(name) if _progress.Bar.wanted() else _progress.Slow(name)
     try:
         return _hearth.load_model(
-            path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress, bool(copy)
-        )
+            path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress,
+            bool(copy), bool(allow_links)
+        )  # fmt: skip
     finally:
         if bar is not None:
             bar.end()
+
+
+def _left_open(path, data, dims, constants):
+    """What the file says of itself, where it has lengths that vary and `dims` gives none for some of them; else None. A name
+    that the file has not is refused when the model is imported, which says what there is."""
+    try:
+        info = inspect(data if path is None else os.fsdecode(path))
+    except Error:
+        return None  # said where it is imported
+    given = dict(dims or {})
+    names = {*info.dims}
+    for value in info.inputs:
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, str):
+                names.update((dim, f"{value.name}.{axis}"))
+                if f"{value.name}.{axis}" in given:
+                    given[dim] = given[f"{value.name}.{axis}"]
+    inputs = {value.name for value in info.inputs}
+    if info.not_supported:
+        where = "MODEL" if path is None else os.fsdecode(path)
+        where, all = printable(where), printable("; ".join(f"{op}: {why}" for op, why in info.not_supported.items()))
+        raise Unimplemented(f"{where}: the model uses operators that are not supported: {all}. `hearth onnx check {where}` names"
+                            " the nodes, docs/onnx.md what there is")  # fmt: skip
+    if info.refused or not names.issuperset(given) or not inputs.issuperset(constants or {}):
+        return None
+    return info if any(dim not in given for dim in info.dims) else None
 
 
 def _options(threads, device, sealed, deadline, socket, fast_math):

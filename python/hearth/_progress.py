@@ -35,3 +35,26 @@ class Bar:
         if self.shown:
             sys.stderr.write("\r" + " " * self.shown + "\r")
             sys.stderr.flush()
+
+
+class Slow:
+    """Where no terminal shows a line: says once, in Python's logging, what takes longer than two seconds, and how to have it
+    done before."""
+
+    def __init__(self, name):
+        self.name, self.start, self.is_said = name, time.monotonic(), False
+
+    def __call__(self, state, done, total):
+        if self.is_said or state != "compiling" or time.monotonic() - self.start < 2:
+            return
+        self.is_said = True
+        import logging
+
+        printable = "".join(one if one.isprintable() else "?" for one in self.name)
+        logging.getLogger("hearth").warning(
+            "%s is compiled for this machine: %d of %d kernels so far. They are kept in the cache; `hearth prewarm`, or"
+            " hearth.prewarm, does it before a rollout", printable, done, total
+        )  # fmt: skip
+
+    def end(self):
+        pass

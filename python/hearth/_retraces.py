@@ -10,12 +10,12 @@ from ._trees import Leaf, array_key
 TRACES_TO_SAY = 8  # at which a function that is traced again and again says why
 
 
-def warn(text):
+def warn(text, category=TraceWarning):
     """At the line outside of this package that called."""
     folder, level, frame = os.path.dirname(__file__) + os.sep, 1, sys._getframe()
     while frame is not None and frame.f_code.co_filename.startswith(folder):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, TraceWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)
 
 
 def described(names, args_tree, kwargs_tree, leaves):

@@ -41,6 +41,14 @@ nb::tuple inputs(const Signature& signature) {
   return nb::tuple(all);
 }
 
+// Inputs that became constants of the plan.
+nb::tuple fixed_inputs(const Signature& signature) {
+  nb::list all;
+  for (const Parameter& parameter : signature.parameters)
+    if (parameter.kind == Parameter::Kind::kFixed) all.append(parameter.key);
+  return nb::tuple(all);
+}
+
 nb::tuple outputs(const Signature& signature) {
   const nb::object value = types("Value");
   nb::list all;
@@ -351,6 +359,7 @@ void add_function(nb::module_& module) {
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
       .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
+      .def_prop_ro("_fixed", [](const Function& function) { return fixed_inputs(function.signature()); })
       .def_prop_ro(
           "inputs", [](const Function& function) { return inputs(function.signature()); },
           "A Value(name, dtype, shape) for every input, in the order of positional arguments.")

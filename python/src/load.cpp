@@ -46,8 +46,9 @@ client::Array copy_of(const Argument& argument) {
 }
 
 onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& expressions, const nb::dict& constants,
-                                   const nb::dict& example, const std::string& weights) {
+                                   const nb::dict& example, const std::string& weights, bool allow_links) {
   onnx::ImportOptions options;
+  options.allow_links = allow_links;
   const auto known = [&](const std::string& name, nb::handle value) {
     const std::string what = "example: '" + name + "'";
     Argument argument;
@@ -93,9 +94,10 @@ onnx::ImportOptions import_options(const nb::list& dims, const nb::dict& express
 
 Function* load_model(const nb::object& path, const nb::object& bytes, const std::string& name, const nb::list& dims,
                      const nb::dict& expressions, const nb::dict& constants, const nb::dict& example,
-                     const std::string& weights, const nb::dict& options, const nb::object& progress, bool may_copy) {
+                     const std::string& weights, const nb::dict& options, const nb::object& progress, bool may_copy,
+                     bool allow_links) {
   const Source source(path, bytes, name);
-  const onnx::ImportOptions import_as = import_options(dims, expressions, constants, example, weights);
+  const onnx::ImportOptions import_as = import_options(dims, expressions, constants, example, weights, allow_links);
   client::PrepareConfig config = prepare_config(options);
   config.model = name;
   std::optional<onnx::ImportedModel> model;
@@ -173,7 +175,7 @@ void add_load(nb::module_& module) {
   module.def("is_plan_file", [](const nb::bytes& path) { return client::is_plan_file({path.c_str(), path.size()}); });
   module.def("load_model", &load_model, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
              nb::arg("dims"), nb::arg("expressions"), nb::arg("constants"), nb::arg("example"), nb::arg("weights"),
-             nb::arg("options"), nb::arg("progress").none(), nb::arg("copy"));
+             nb::arg("options"), nb::arg("progress").none(), nb::arg("copy"), nb::arg("allow_links"));
   module.def("load_plan", &load_plan, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"),
              nb::arg("parameters"), nb::arg("options"), nb::arg("copy"));
 }

@@ -18,6 +18,7 @@ NB_MODULE(_hearth, module) {
   hearth::python::add_array(module);
   hearth::python::add_function(module);
   hearth::python::add_load(module);
+  hearth::python::add_inspect(module);
   hearth::python::add_dim(module);
   hearth::python::add_tensor(module);
   hearth::python::add_ops(module);

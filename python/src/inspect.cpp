@@ -1,0 +1,62 @@
+// hearth.inspect's C++ half: what a model file says of itself.
+#include <nanobind/stl/string.h>
+
+#include "errors.h"
+#include "hearth/onnx_description.h"
+#include "interpreter.h"
+#include "load.h"
+
+namespace hearth::python {
+namespace {
+
+nb::object text(const std::string& name) {
+  return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"));
+}
+
+// (name, type, shape or None, whether it has a default); a length that varies is its name.
+nb::list values(const std::vector<onnx::DescribedValue>& all) {
+  nb::list made;
+  for (const onnx::DescribedValue& value : all) {
+    nb::list shape;
+    for (const onnx::DescribedDim& dim : value.shape)
+      shape.append(dim.length >= 0 ? nb::object(nb::int_(dim.length)) : text(dim.name));
+    made.append(nb::make_tuple(text(value.name), text(value.type),
+                               value.has_shape ? nb::object(nb::tuple(shape)) : nb::none(), value.has_default));
+  }
+  return made;
+}
+
+nb::dict inspect_model(const nb::object& path, const nb::object& bytes, const std::string& name) {
+  const bool is_file = bytes.is_none();
+  const nb::object kept = is_file ? path : bytes;
+  const auto view = nb::borrow<nb::bytes>(kept);
+  const std::string_view held(view.c_str(), view.size());
+  const absl::StatusOr<onnx::ModelDescription> model = without_gil(
+      [&] { return is_file ? onnx::describe_model(std::string(held)) : onnx::describe_model_bytes(held, name); });
+  check(model.status());
+  nb::dict made, opsets, operators, missing;
+  for (const auto& [domain, version] : model->opsets) opsets[text(domain)] = version;
+  for (const auto& [op, count] : model->operators) operators[text(op)] = count;
+  for (const auto& [op, why] : model->not_supported) missing[text(op)] = text(why);
+  nb::list dims;
+  for (const std::string& dim : model->dims) dims.append(text(dim));
+  made["inputs"] = values(model->inputs);
+  made["outputs"] = values(model->outputs);
+  made["dims"] = nb::tuple(dims);
+  made["opsets"] = opsets;
+  made["operators"] = operators;
+  made["not_supported"] = missing;
+  made["producer"] = text(model->producer);
+  made["refused"] = text(model->refused);
+  made["parameters"] = model->parameters;
+  made["parameter_bytes"] = model->parameter_bytes;
+  return made;
+}
+
+}  // namespace
+
+void add_inspect(nb::module_& module) {
+  module.def("inspect_model", &inspect_model, nb::arg("path").none(), nb::arg("bytes").none(), nb::arg("name"));
+}
+
+}  // namespace hearth::python
