@@ -53,10 +53,11 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     return usage_error("--output ", flags.output, ": a plan file is not for a terminal; send it to a file or a pipe");
   }
   const auto safe = [&](Model& model) { return model.files.writes(output, str_cat("--output ", flags.output)); };
-  const client::ExportConfig what{.parameters = flags.parameters};
+  client::ExportConfig what{.parameters = flags.parameters};
   std::uint32_t kernels = 0;
   if (flags.target.empty()) {
     HEARTH_ASSIGN_OR_RETURN(PreparedModel prepared, prepare_model(flags.path, flags.model, safe));
+    what.call = onnx::call_signature(prepared.model.imported);
     HEARTH_RETURN_IF_ERROR(prepared.plan.export_to(output, what));
     kernels = prepared.plan.stats().kernels;
   } else {
@@ -68,6 +69,7 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     HEARTH_ASSIGN_OR_RETURN(Model model, load_model(flags.path, flags.model));
     HEARTH_RETURN_IF_ERROR(safe(model));
     config.fixed_inputs = model.imported.fixed_inputs;
+    what.call = onnx::call_signature(model.imported);
     StatusLine line(/*wanted=*/!flags.model.json);
     line.show({.title = flags.path, .state = "compiling what is not cached"});
     HEARTH_ASSIGN_OR_RETURN(const client::PrepareStats exported,

@@ -168,6 +168,35 @@ absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
   return inputs;
 }
 
+// Its names must be those of the plan: every input once, results among the outputs.
+absl::StatusOr<CallSignature> read_call(const v1::PlanFileManifest& manifest, const PreparedPlan& plan) {
+  CallSignature call;
+  std::set<std::string> inputs, outputs;
+  for (const v1::PlanFileCall::Input& written : manifest.call().inputs()) {
+    const std::optional<DType> dtype = dtype_from_wire(static_cast<int>(written.dtype()));
+    if (!dtype || !inputs.insert(written.name()).second)
+      return absl::InvalidArgumentError(
+          str_cat("the call's input '", written.name(), "' is there twice or of no dtype"));
+    call.inputs.push_back({written.name(), *dtype, {}, 0, {written.lengths().begin(), written.lengths().end()}});
+  }
+  for (const ValueInfo& output : plan.outputs()) outputs.insert(output.name);
+  for (const v1::PlanFileCall::Result& written : manifest.call().results()) {
+    const bool is_known = outputs.contains(written.name()) &&
+                          (written.length_output().empty() || outputs.contains(written.length_output()));
+    if (!is_known) return absl::InvalidArgumentError(str_cat("the call's result '", written.name(), "' is no output"));
+    call.results.push_back({written.name(), written.length_output(), written.length_axis()});
+  }
+  if (call.empty()) return call;
+  const auto check_input = [&](const std::string& name) {
+    if (inputs.contains(name)) return absl::OkStatus();
+    return absl::InvalidArgumentError(str_cat("the plan's input '", name, "' is none of the call's"));
+  };
+  for (const ValueInfo& input : plan.inputs()) HEARTH_RETURN_IF_ERROR(check_input(input.name));
+  for (const FixedInput& input : plan.fixed_inputs()) HEARTH_RETURN_IF_ERROR(check_input(input.name));
+  if (call.results.empty()) return absl::InvalidArgumentError("the call has no results");
+  return call;
+}
+
 // Leaves the reader at the first section.
 absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
   HEARTH_ASSIGN_OR_RETURN(const PlanFileHeader header, read_header(file));
@@ -221,7 +250,9 @@ absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<c
   state->device = state->plan->device().name();
   state->threads = threads;
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return PreparedPlan(std::move(state));
+  const PreparedPlan loaded(state);
+  HEARTH_ASSIGN_OR_RETURN(state->call, read_call(manifest, loaded));
+  return loaded;
 }
 
 // An error about the file at `path`, in one line whatever the names in the file hold.

@@ -43,6 +43,22 @@ class Writer {
     written->set_data(input.bytes);
   }
 
+  void set_call(const CallSignature& call) {
+    if (call.empty()) return;
+    for (const ValueInfo& input : call.inputs) {
+      v1::PlanFileCall::Input* written = manifest_.mutable_call()->add_inputs();
+      written->set_name(input.name);
+      written->set_dtype(static_cast<std::uint32_t>(input.dtype));
+      for (const std::string& length : input.lengths) written->add_lengths(length);
+    }
+    for (const CallSignature::Result& result : call.results) {
+      v1::PlanFileCall::Result* written = manifest_.mutable_call()->add_results();
+      written->set_name(result.name);
+      written->set_length_output(result.length_output);
+      written->set_length_axis(static_cast<std::uint32_t>(result.length_axis));
+    }
+  }
+
   // Hands the file's parts to `take`, which they live as long as.
   template <typename Take>
   absl::Status write(int threads, Take&& take) {
@@ -96,6 +112,7 @@ absl::Status export_plan(const PreparedPlan::State& state, const ExportConfig& c
     HEARTH_RETURN_IF_ERROR(writer.add(Section::PARAMETER, name, bytes, !config.parameters));
   }
   for (const FixedInput& input : *state.fixed_inputs) writer.add_fixed(input);
+  writer.set_call(config.call.empty() ? state.call : config.call);
   return writer.write(state.threads, std::forward<Take>(take));
 }
 

@@ -81,6 +81,7 @@ absl::StatusOr<int> choose_threads(int wanted) {
 
 const PrepareStats& PreparedPlan::stats() const { return state_->stats; }
 const std::vector<ValueInfo>& PreparedPlan::inputs() const { return state_->plan->inputs(); }
+const CallSignature& PreparedPlan::call() const { return state_->call; }
 const FixedInputs& PreparedPlan::fixed_inputs() const { return *state_->fixed_inputs; }
 const std::vector<ValueInfo>& PreparedPlan::outputs() const { return state_->plan->outputs(); }
 const std::vector<VariableInfo>& PreparedPlan::variables() const { return state_->plan->variables(); }

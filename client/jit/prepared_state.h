@@ -22,6 +22,7 @@ struct PreparedPlan::State {
   std::shared_ptr<const FixedInputs> fixed_inputs = std::make_shared<FixedInputs>();
   runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
   std::string plan_bytes;
+  CallSignature call;
   std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
   std::uint64_t lease_id = 0;
   const std::uint32_t generation = runtime::fork_generation();

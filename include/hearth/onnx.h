@@ -23,6 +23,7 @@
 #include "hearth/array.h"
 #include "hearth/graph.h"
 #include "hearth/instance.h"
+#include "hearth/prepare.h"
 #include "hearth/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -96,6 +97,9 @@ struct ImportedModel {
   // graph computes.
   std::vector<std::string> warnings;
 };
+
+// How the model is called, for ExportConfig::call: a plan's own inputs are in the order in which they were recorded.
+client::CallSignature call_signature(const ImportedModel& model);
 
 // Large weights are mapped, from the model's file and from those in its folder that it names, as long as the result or
 // a plan made of it lives; such a file may be replaced meanwhile (by renaming another one), but not truncated or

@@ -106,8 +106,22 @@ struct PrepareStats {
   std::vector<std::string> device_notes = {};
 };
 
+// How the function that a plan was made of is called: its inputs in order, those included that the plan does not read or
+// has as constants, and its results. A plan's own inputs and outputs are in the order in which they were recorded.
+struct CallSignature {
+  struct Result {
+    std::string name;
+    std::string length_output = {};  // the output that says how many positions along `length_axis` count; empty: all
+    std::int64_t length_axis = 0;
+  };
+  std::vector<ValueInfo> inputs = {};  // name, dtype and lengths
+  std::vector<Result> results = {};
+  bool empty() const { return inputs.empty() && results.empty(); }
+};
+
 struct ExportConfig {
-  bool parameters = true;  // false: only their sizes and digests; load_plan is given them
+  bool parameters = true;   // false: only their sizes and digests; load_plan is given them
+  CallSignature call = {};  // for PreparedPlan::call of who loads the file
 };
 
 class PreparedPlan {
@@ -119,6 +133,8 @@ class PreparedPlan {
   const std::vector<VariableInfo>& variables() const;
   // What every instance carries: PrepareConfig::carried, or that of the plan that was exported.
   const std::vector<Carried>& carried() const;
+  // As the file says that the plan is from; else empty.
+  const CallSignature& call() const;
   const std::string& device() const;  // "cpu", "vulkan:0"
   int threads() const;
   std::size_t shared_bytes() const;  // what all instances share: parameters, constants, packed weights

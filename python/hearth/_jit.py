@@ -5,11 +5,11 @@ from _thread import RLock
 from collections import OrderedDict, namedtuple
 
 from . import _hearth, _load
-from ._errors import CallError, InvalidArgument
+from ._errors import CallError, InvalidArgument, TraceError
 from ._hearth import Dim, Tensor
 from ._plan import Plan, inlined
 from ._retraces import TRACES_TO_SAY, described, difference, warn
-from ._trees import Leaf, array_key, flatten, is_guarded, scalar_key, unflatten
+from ._trees import Leaf, array_key, flatten, is_guarded, leaf_names, scalar_key, unflatten
 
 JitStats = namedtuple("JitStats", "traces hits evictions plans")
 JitStats.__doc__ = "Of one jitted function: how often it was traced, replayed and dropped, and how many plans it keeps."
@@ -34,6 +34,7 @@ class JitFunction:
         self._dims = _dims_of(dims)
         self._capacity = capacity
         self._dynamic_scalars = bool(dynamic_scalars)
+        self._given = {"dims": dims, "capacity": capacity, "dynamic_scalars": dynamic_scalars, **options}
         self._options = _load._options(
             *(options.pop(name, None) for name in ("threads", "device", "sealed", "deadline", "socket", "fast_math"))
         )
@@ -53,6 +54,12 @@ class JitFunction:
 
     def _get_self(self):
         return self._self
+
+    def _bound(self):
+        """The bound method, or the object with __call__, that it was made of."""
+        if getattr(type(self._self), "__call__", None) is self._function:
+            return self._self
+        return self._function.__get__(self._self)
 
     def __get__(self, owner, kind=None):
         """A method: each object has plans of its own."""
@@ -98,23 +105,10 @@ class JitFunction:
             return self._function(owner, *args, **kwargs) if owner is not None else self._function(*args, **kwargs)
         leaves, gives_tensors = args, not args
         others = ()
-        if not kwargs:
-            ndarray = _ndarray()
-            key = []
-            for one in args:
-                if type(one) is ndarray:
-                    key.append(one.dtype)
-                    key.append(one.shape)
-                else:
-                    key = None
-                    break
-        else:
-            key = None
-        if key is None or self._dims:
+        key, tree = None if kwargs or self._dims else _plain_key(args), None
+        if key is None:
             leaves, tree, key, others = self._flatten(args, kwargs)
             gives_tensors = not leaves or any(type(one) is Tensor for one in leaves)
-        else:
-            tree, key = None, tuple(key)
         values = tuple(value for value, _ in others)
         plans = self._plans.get(key)
         if plans is not None:
@@ -207,7 +201,7 @@ class JitFunction:
             if owner is not None:
                 args_tree = (owner, *args_tree)
             plan = Plan(self._function, (args_tree, kwargs_tree), leaves, self._shapes(tree[0], kwargs_tree, leaves), owner,
-                         name, self._options, others)
+                         name, self._options, others, leaf_names(self._parameters(), *tree))
             self._traces += 1
             plan.key, plan.arguments = key, arguments
             self._say_unseen(plan)
@@ -258,6 +252,64 @@ class JitFunction:
         names = list(code.co_varnames[: code.co_argcount]) if code is not None else []
         return names[1:] if self._owner is not None else names
 
+    def _found(self, args, kwargs):
+        """(the plan for such arguments, which is prepared where there is none; the arguments' leaves)."""
+        if _hearth.current_trace():
+            raise TraceError(f"prepare() within a trace; call the function itself (at {_hearth.location()})")
+        owner = self._owner() if self._owner is not None else None
+        leaves, tree, key, others = self._flatten(args, kwargs)
+        plain = None if kwargs or self._dims else _plain_key(args)
+        key = key if plain is None else plain
+        values = tuple(value for value, _ in others)
+        for plan in self._plans.get(key, ()):
+            if plan.holds(owner, values):
+                return plan, leaves
+        return self._trace(key, leaves, tree, owner, others), leaves
+
+    def _one_plan(self, what, args, kwargs):
+        if args or kwargs:
+            return self._found(args, kwargs)[0]
+        plans = self._kept()
+        if len(plans) != 1:
+            raise CallError(f"{what}: {len(plans)} plans are kept; give arguments such as calls have, to say which")
+        return plans[0]
+
+    def prepare(self, *args, dims=None, **kwargs):
+        """Traces and prepares for arguments such as these, without a call.
+
+        Args:
+            dims: lengths that vary, as jit takes them; None: the function's own.
+
+        Returns:
+            The hearth.Function, which takes the arrays among the arguments, in their order: with save(), explain(),
+            profile(). Arguments that are no arrays are part of it.
+        """
+        if dims is None:
+            return self._found(args, kwargs)[0].function
+        other = JitFunction(self._function, dims, self._capacity, self._dynamic_scalars)
+        other._options, other._owner, other._self = self._options, self._owner, self._self
+        return other._found(args, kwargs)[0].function
+
+    def save(self, path, *args, parameters=True, **kwargs):
+        """Writes the plan for such arguments, or the only one that is kept, to a plan file: hearth.load(path) gives a
+        function of the arrays among the arguments, with no service."""
+        self._one_plan("save()", args, kwargs).function.save(path, parameters=parameters)
+
+    def explain(self, *args, **kwargs):
+        """What the plan for such arguments is, or the only one that is kept, in text."""
+        return self._one_plan("explain()", args, kwargs).function.explain()
+
+    def profile(self, *args, **kwargs):
+        """A call whose kernels are measured."""
+        plan, leaves = self._found(args, kwargs)
+        arrays = [one._value("an argument") if type(one) is Tensor else one for one in leaves]
+        return plan.function.profile(*arrays, **plan.said(leaves))
+
+    def __reduce__(self):
+        from ._pickling import reduce_jit
+
+        return reduce_jit(self)
+
     @property
     def graphs(self):
         """What was traced, a hearth.Graph for each plan that is kept."""
@@ -281,8 +333,24 @@ class BoundJit:
     def __call__(self, *args, **kwargs):
         return self._function(*args, **kwargs)
 
-    def __getattr__(self, name):  # stats, graphs, submit
+    def __getattr__(self, name):  # stats, graphs, prepare, save, submit
+        if name == "_function":  # an object that is not made yet
+            raise AttributeError(name)
         return getattr(self._function, name)
+
+    def __reduce__(self):
+        return getattr, (self.__self__, self._function.__name__)
+
+
+def _plain_key(args):
+    """The key of numpy's arrays alone, which is made without walking them; None of others."""
+    ndarray, key = _ndarray(), []
+    for one in args:
+        if type(one) is not ndarray:
+            return None
+        key.append(one.dtype)
+        key.append(one.shape)
+    return tuple(key)
 
 
 def _sort(leaf):

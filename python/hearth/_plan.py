@@ -35,18 +35,18 @@ def _result_key(value, what):
 class Plan:
     """One trace, prepared."""
 
-    __slots__ = ("graph", "function", "order", "tree", "seen", "guards", "results", "only", "fast", "key", "arguments", "is_kept",
+    __slots__ = ("graph", "function", "tree", "seen", "guards", "results", "only", "fast", "key", "arguments", "is_kept",
                  "lengths")
 
-    def __init__(self, function, args_tree, leaves, shapes, owner, name, options, others=()):
-        """`others`: (value, name) of the arguments whose insides are guarded."""
+    def __init__(self, function, args_tree, leaves, shapes, owner, name, options, others=(), names=()):
+        """`others`: (value, name) of the arguments whose insides are guarded; `names`: of the leaves."""
+        names = _input_names(names, shapes)
         seen = Seen(function, owner, others)
         values = tuple(value for value, _ in others)
         with Trace() as trace:
             inlined[trace.number] = seen
             inputs = [
-                _placeholder(f"in{i}", shape, leaf)
-                for i, (leaf, shape) in enumerate(zip(leaves, shapes))
+                _placeholder(name_of, shape, leaf) for name_of, leaf, shape in zip(names, leaves, shapes)
             ]
             args, kwargs = unflatten(args_tree, inputs)
             returned = function(*args, **kwargs)
@@ -59,9 +59,9 @@ class Plan:
         seen.close()
         self.seen, self.guards = seen, seen.guards
         self.is_kept = self.guards.find_change(owner, values) == -1  # nor did the trace, or another thread, change it
-        self.function = self.graph.prepare(name, options)
-        self.order = [int(value.name[2:]) for value in self.function.inputs]
-        self.lengths = _lengths_to_say(self.function, self.order, shapes)
+        kinds = [(name_of, one.dtype, [str(length) for length in one.shape]) for name_of, one in zip(names, inputs)]
+        self.function = self.graph.prepare(name, options, kinds)
+        self.lengths = _lengths_to_say(self.function, names, shapes)
         self.results = len(outputs)
         self.only = isinstance(self.tree, Leaf)
         self.fast = None
@@ -72,11 +72,15 @@ class Plan:
     def make_fast(self, arrays):
         """For numpy's arrays by place: what decides whether a call is this plan's, in C++."""
         kinds = [(one.dtype, one.shape) for one in arrays]
-        self.fast = _hearth.FastCall(self.function, kinds, self.order, self.guards)
+        self.fast = _hearth.FastCall(self.function, kinds, self.guards)
+
+    def said(self, leaves):
+        """Lengths of arrays whose shape alone was used, by name."""
+        return {name: array_key(leaves[i])[1][axis] for name, i, axis in self.lengths}
 
     def __call__(self, leaves, gives_tensors):
-        arrays = [leaves[i] for i in self.order]
-        said = {name: array_key(leaves[i])[1][axis] for name, i, axis in self.lengths} if self.lengths else {}
+        arrays = leaves
+        said = self.said(leaves) if self.lengths else {}
         if gives_tensors:
             arrays = [one._value("an argument") if type(one) is Tensor else one for one in arrays]
             made = self.function(*arrays, **said)
@@ -89,13 +93,30 @@ class Plan:
         return unflatten(self.tree, [made] if self.results == 1 else made)
 
 
-def _lengths_to_say(function, order, shapes):
+def _lengths_to_say(function, names, shapes):
     """(name, leaf, axis) of each length that no input of the plan has: of arrays whose shape alone was used."""
-    known = {str(length) for i in order for length in shapes[i] if isinstance(length, Dim)}
-    missing = {one.name for one in function.variables} - known
-    places = [(str(length), i, axis) for i, shape in enumerate(shapes) for axis, length in enumerate(shape)
-              if isinstance(length, Dim)]  # fmt: skip
-    return [next(place for place in places if place[0] == name) for name in sorted(missing) if name in {p[0] for p in places}]
+    unread = set(function._unread)
+    known, places = set(), {}
+    for i, (name, shape) in enumerate(zip(names, shapes)):
+        for axis, length in enumerate(shape):
+            if isinstance(length, Dim):
+                places.setdefault(str(length), (i, axis))
+                if name not in unread:
+                    known.add(str(length))
+    missing = sorted({one.name for one in function.variables} - known)
+    return [(name, *places[name]) for name in missing if name in places]
+
+
+def _input_names(names, shapes):
+    """What inputs are called: as the arguments are, each once, and none as a length that varies."""
+    taken = {str(length) for shape in shapes for length in shape if isinstance(length, Dim)}
+    made = []
+    for i in range(len(shapes)):
+        name = names[i] if i < len(names) and names[i].isprintable() else ""
+        name = name if name and name not in taken else f"in{i}"
+        taken.add(name)
+        made.append(name)
+    return made
 
 
 def _placeholder(name, shape, leaf):

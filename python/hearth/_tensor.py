@@ -1,6 +1,6 @@
 """hearth.Tensor's methods and operators, over the ops of the C++ library."""
 
-from . import _dtypes, _hearth, _indexing, _words
+from . import _dtypes, _hearth, _indexing, _pickling, _words
 from ._errors import CallError, Error, InvalidArgument
 from ._hearth import Dim, Tensor
 from ._reductions import METHODS as _REDUCTIONS
@@ -272,6 +272,9 @@ _METHODS = {
     "__pos__": lambda self: self,
     "__abs__": lambda self: ops.abs(self),
     "__invert__": lambda self: ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self),
+    "__reduce__": _pickling.reduce_tensor,
+    "__copy__": lambda self: _hearth.tensor(self),
+    "__deepcopy__": lambda self, memo: _hearth.tensor(self),
     "__complex__": lambda self: complex(_one(self, "complex()")),
     "__array_namespace__": _namespace,
     "to_device": _to_device,

@@ -4,7 +4,7 @@ from . import _hearth
 from ._errors import CallError, InvalidArgument, TraceError
 from ._hearth import Tensor
 from ._plan import Plan, Trace, dtype_of
-from ._trees import array_key, flatten, scalar_key
+from ._trees import array_key, flatten, leaf_names, scalar_key
 
 
 class TracedFunction:
@@ -16,6 +16,11 @@ class TracedFunction:
     @property
     def graph(self):
         return self._plan.graph
+
+    @property
+    def function(self):
+        """The hearth.Function of the arrays among the arguments: with save(), explain(), profile()."""
+        return self._plan.function
 
     def __call__(self, *args, **kwargs):
         leaves = []
@@ -51,7 +56,8 @@ def trace(function, *args, **kwargs):
     else:
         raise CallError(f"trace: {function!r} is no Python function")
     name = getattr(function, "__name__", type(function).__name__)
-    plan = Plan(target, (args_tree, kwargs_tree), leaves, shapes, None, name, {})
+    parameters = target.__code__.co_varnames[: target.__code__.co_argcount]
+    plan = Plan(target, (args_tree, kwargs_tree), leaves, shapes, None, name, {}, (), leaf_names(parameters, args_tree, kwargs_tree))
     return TracedFunction(plan, (args_key, kwargs_key), leaves)
 
 

@@ -15,13 +15,10 @@ nb::object not_implemented() { return nb::borrow(Py_NotImplemented); }
 
 }  // namespace
 
-FastCall::FastCall(nb::object function, const nb::list& kinds, const nb::list& order, nb::object guards)
+FastCall::FastCall(nb::object function, const nb::list& kinds, nb::object guards)
     : function_(std::move(function)), guards_(std::move(guards)), looked_at_(&nb::cast<const Guards&>(guards_)) {
   for (nb::handle kind : kinds)
     kinds_.push_back({nb::object(kind[0]), dtype_of(kind[0], "dtype"), integers_of(kind[1], "shape")});
-  for (nb::handle place : order) order_.push_back(nb::cast<std::size_t>(place));
-  is_in_order_ = order_.size() == kinds_.size();
-  for (std::size_t i = 0; i < order_.size(); ++i) is_in_order_ = is_in_order_ && order_[i] == i;
 }
 
 bool FastCall::fits(PyObject* array, const Kind& kind) {
@@ -43,10 +40,7 @@ nb::object FastCall::call(const nb::tuple& arrays, nb::handle owner) {
   }
   if (looked_at_->find_change(owner, no_arguments_) != -1) return not_implemented();
   Function& function = nb::cast<Function&>(function_);
-  if (is_in_order_) return function.call(nb::borrow<nb::args>(arrays), nb::kwargs());
-  nb::list read;
-  for (const std::size_t place : order_) read.append(arrays[place]);
-  return function.call(nb::borrow<nb::args>(nb::tuple(read)), nb::kwargs());
+  return function.call(nb::borrow<nb::args>(arrays), nb::kwargs());
 }
 
 int FastCall::visit(visitproc visit, void* arg) const {
@@ -79,7 +73,7 @@ PyType_Slot slots[] = {
 
 void add_fast_call(nb::module_& module) {
   nb::class_<FastCall>(module, "FastCall", nb::type_slots(slots))
-      .def(nb::init<nb::object, const nb::list&, const nb::list&, nb::object>())
+      .def(nb::init<nb::object, const nb::list&, nb::object>())
       .def("__call__", &FastCall::call, nb::arg("arrays"), nb::arg("owner").none());
 }
 

@@ -15,8 +15,8 @@ namespace hearth::python {
 
 class FastCall {
  public:
-  // `kinds`: (numpy's dtype, shape) of every array; `order`: which of them the plan's inputs are.
-  FastCall(nb::object function, const nb::list& kinds, const nb::list& order, nb::object guards);
+  // `kinds`: (numpy's dtype, shape) of every array.
+  FastCall(nb::object function, const nb::list& kinds, nb::object guards);
   FastCall(const FastCall&) = delete;
   FastCall& operator=(const FastCall&) = delete;
 
@@ -39,8 +39,6 @@ class FastCall {
   const Guards* looked_at_;
   nb::tuple no_arguments_;
   std::vector<Kind> kinds_;
-  std::vector<std::size_t> order_;
-  bool is_in_order_;
 };
 
 void add_fast_call(nb::module_& module);

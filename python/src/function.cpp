@@ -41,11 +41,10 @@ nb::tuple inputs(const Signature& signature) {
   return nb::tuple(all);
 }
 
-// Inputs that became constants of the plan.
-nb::tuple fixed_inputs(const Signature& signature) {
+nb::tuple names_of(const Signature& signature, Parameter::Kind kind) {
   nb::list all;
   for (const Parameter& parameter : signature.parameters)
-    if (parameter.kind == Parameter::Kind::kFixed) all.append(parameter.key);
+    if (parameter.kind == kind) all.append(parameter.key);
   return nb::tuple(all);
 }
 
@@ -98,12 +97,13 @@ std::string text_of(const nb::object& path) {
 void save(const Function& function, const nb::object& path, bool parameters) {
   const std::string to = text_of(path);
   if (to.find('\0') != std::string::npos) raise_invalid("path: it holds a zero byte");
-  check(without_gil([&] { return function.plan().export_to(to, {.parameters = parameters}); }));
+  const client::ExportConfig config{parameters, function.signature().call(function.plan())};
+  check(without_gil([&] { return function.plan().export_to(to, config); }));
 }
 
 nb::bytes to_bytes(const Function& function, bool parameters) {
-  const absl::StatusOr<std::string> file =
-      without_gil([&] { return function.plan().export_bytes({.parameters = parameters}); });
+  const client::ExportConfig config{parameters, function.signature().call(function.plan())};
+  const absl::StatusOr<std::string> file = without_gil([&] { return function.plan().export_bytes(config); });
   check(file.status());
   return nb::bytes(file->data(), file->size());
 }
@@ -359,7 +359,10 @@ void add_function(nb::module_& module) {
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
       .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
-      .def_prop_ro("_fixed", [](const Function& function) { return fixed_inputs(function.signature()); })
+      .def_prop_ro("_fixed",
+                   [](const Function& function) { return names_of(function.signature(), Parameter::Kind::kFixed); })
+      .def_prop_ro("_unread",
+                   [](const Function& function) { return names_of(function.signature(), Parameter::Kind::kUnread); })
       .def_prop_ro(
           "inputs", [](const Function& function) { return inputs(function.signature()); },
           "A Value(name, dtype, shape) for every input, in the order of positional arguments.")

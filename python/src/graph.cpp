@@ -21,7 +21,9 @@ client::TracedGraph make_graph(const nb::list& names, const nb::list& tensors) {
   return value_of(client::traced_graph(outputs));
 }
 
-Function* prepare_graph(const client::TracedGraph& graph, const std::string& name, const nb::dict& options) {
+// `inputs`: (name, dtype, lengths) of those that calls give, in order; empty: those of the graph.
+Function* prepare_graph(const client::TracedGraph& graph, const std::string& name, const nb::dict& options,
+                        const nb::list& inputs) {
   client::PrepareConfig config = prepare_config(options);
   config.model = name;
   Callbacks callbacks{nb::none()};
@@ -37,7 +39,14 @@ Function* prepare_graph(const client::TracedGraph& graph, const std::string& nam
   }
   callbacks.rethrow();
   check(status);
-  return new Function(*plan, Signature::of(*plan), {name, true, 0, {}, {}});
+  client::CallSignature call;
+  for (nb::handle input : inputs) {
+    std::vector<std::string> lengths;
+    for (nb::handle length : nb::borrow(input[2])) lengths.push_back(str_of(nb::str(length)));
+    call.inputs.push_back({nb::cast<std::string>(input[0]), dtype_of(input[1], "dtype"), {}, 0, lengths});
+  }
+  Signature signature = nb::len(inputs) == 0 ? Signature::of(*plan) : Signature::of(*plan, call);
+  return new Function(*plan, std::move(signature), {name, true, 0, {}, {}});
 }
 
 }  // namespace
@@ -50,7 +59,8 @@ void add_graph(nb::module_& module) {
             return nb::module_::import_("hearth._errors").attr("spelled")(graph.summary());
           },
           "Text: the leaves, then each op with operands, result and line.")
-      .def("prepare", &prepare_graph, nb::arg("name"), nb::arg("options"))
+      .def("prepare", &prepare_graph, nb::arg("name") = "graph", nb::arg("options") = nb::dict(),
+           nb::arg("inputs") = nb::list(), "The graph as a hearth.Function.")
       .def("__repr__", [](const client::TracedGraph& graph) {
         const std::string text = graph.summary();
         return "<hearth." + printable_name(nb::str(text.substr(0, text.find('\n')).c_str())) + ">";

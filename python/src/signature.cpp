@@ -48,6 +48,7 @@ void Signature::finish(const client::PreparedPlan& plan) {
 
 Signature Signature::of(const client::PreparedPlan& plan) {
   Signature signature;
+  if (!plan.call().empty()) return of(plan, plan.call());
   for (const client::ValueInfo& input : plan.inputs()) {
     signature.parameters.push_back(
         parameter(input.name, Parameter::Kind::kInput, signature.parameters.size(), input.dtype, input.lengths));
@@ -60,6 +61,41 @@ Signature Signature::of(const client::PreparedPlan& plan) {
     signature.results.push_back({output.name, signature.results.size(), output.dtype, {}, 0, output.lengths});
   signature.finish(plan);
   return signature;
+}
+
+Signature Signature::of(const client::PreparedPlan& plan, const client::CallSignature& call) {
+  Signature signature;
+  for (const client::ValueInfo& input : call.inputs) {
+    const auto fixed = place_of(plan.fixed_inputs(), input.name), place = place_of(plan.inputs(), input.name);
+    const Parameter::Kind kind = fixed   ? Parameter::Kind::kFixed
+                                 : place ? Parameter::Kind::kInput
+                                         : Parameter::Kind::kUnread;
+    signature.parameters.push_back(
+        parameter(input.name, kind, fixed ? *fixed : place.value_or(0), input.dtype, input.lengths));
+  }
+  std::vector<client::CallSignature::Result> results = call.results;
+  if (results.empty())
+    for (const client::ValueInfo& output : plan.outputs()) results.push_back({output.name});
+  for (const client::CallSignature::Result& result : results) {
+    const std::size_t place = place_of(plan.outputs(), result.name).value();
+    const client::ValueInfo& output = plan.outputs()[place];
+    Result of{result.name, place, output.dtype, {}, static_cast<std::size_t>(result.length_axis), output.lengths};
+    if (!result.length_output.empty()) of.length_place = place_of(plan.outputs(), result.length_output);
+    signature.results.push_back(std::move(of));
+  }
+  signature.finish(plan);
+  return signature;
+}
+
+client::CallSignature Signature::call(const client::PreparedPlan& plan) const {
+  client::CallSignature call;
+  for (const Parameter& parameter : parameters)
+    call.inputs.push_back({parameter.name, parameter.dtype, {}, 0, parameter.lengths});
+  for (const Result& result : results) {
+    call.results.push_back({result.name, result.length_place ? plan.outputs()[*result.length_place].name : "",
+                            static_cast<std::int64_t>(result.length_axis)});
+  }
+  return call;
 }
 
 Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedModel& model) {

@@ -43,13 +43,18 @@ struct Signature {
   std::vector<nb::object> variables;  // their names
   nb::object outputs_type;            // of a call with several results
 
-  // The signature of a plan from a file: its inputs and outputs in their order.
+  // The signature of a plan from a file: as the file says, else its inputs and outputs in their order.
   static Signature of(const client::PreparedPlan& plan);
   static Signature of(const client::PreparedPlan& plan, const onnx::ImportedModel& model);
+  // The signature that `call` says; without results in it, those of the plan.
+  static Signature of(const client::PreparedPlan& plan, const client::CallSignature& call);
   // Without the inputs and outputs that a stream carries. CallError for a name that is none.
   Signature without(const std::vector<client::Carried>& carried) const;
   nb::list parameter_names() const;
   nb::list result_names() const;
+
+  // For PreparedPlan's exports.
+  client::CallSignature call(const client::PreparedPlan& plan) const;
 
  private:
   void finish(const client::PreparedPlan& plan);

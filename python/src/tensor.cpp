@@ -15,6 +15,7 @@
 #include "hearth/ops/elementwise.h"
 #include "hearth/safetensors.h"
 #include "interpreter.h"
+#include "op_call.h"
 
 namespace hearth::python {
 namespace {
@@ -334,6 +335,12 @@ void add_tensor(nb::module_& module) {
   module.def("from_flat", &from_flat);
   module.def("placeholder", &placeholder);
   module.def("parameter", &named_parameter, nb::arg("data").none(), nb::arg("name").none() = nb::none());
+  module.def("tensor_of_bytes", [](const nb::bytes& data, const std::string& dtype, const nb::tuple& shape) {
+    Array array = make_array(dtype_of(nb::str(dtype.c_str()), "dtype"), integers_of(shape, "shape"));
+    if (data.size() != array.size_bytes()) raise_invalid("a pickled tensor has another number of bytes than its shape");
+    if (data.size() > 0) std::memcpy(array.memory.get(), data.c_str(), data.size());
+    return tensor_of(std::move(array));
+  });
   module.def("tensor_of_array", [](const Array& array) { return tensor_of(array); });
   module.def("evaluate", [](const nb::args& tensors) {
     std::vector<LazyTensor*> all;

@@ -106,7 +106,7 @@ TEST_CASE("a manifest: what is wrong is named with its line") {
       {"[[model]]\nfile = \"m.onnx\"\ntargets = [\"cpu:x86-64-v9\"]", "model 'm': "},
       {"[[model]]\nfile = \"m.onnx\nthreads = 1", "models.toml:2: "},
       {"[[model]]\nfile = \"m.onnx\"\nfile = \"m.onnx\"", "models.toml:3: "},
-      {"[[model]]\r\n\tfile = \"m.onnx\"\r\ndims = { k = 1 }\r\n", "the symbolic dimension 'n'"},
+      {"[[model]]\r\n\tfile = \"m.onnx\"\r\ndims = { k = 1 }\r\n", "--dim k=1: the model has no such"},
       {"[[model]]\nfile = \"gone.onnx\"", "gone.onnx"},
       {"\xff\xfe", "models.toml:1: "},
   };

@@ -1,0 +1,142 @@
+"""Functions of one's own in deployment: prepared ahead, saved, explained, measured, pickled."""
+import copy
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import textwrap
+
+from place import FOLDER, F, Place, hearth, model, node, np, random, skipping
+
+X, W = random(2, 4), random(4, 3, seed=1)
+
+
+@hearth.jit
+def linear(w, x, scale=1.0):  # in another order than the graph reads them
+    return (x @ w) * scale
+
+
+def plain(x):
+    return x - 2
+
+
+decorated_elsewhere = hearth.jit(plain, capacity=3)
+
+
+class Net:
+    def __init__(self):
+        self.w = W
+
+    @hearth.jit
+    def forward(self, x):
+        return x @ self.w
+
+    def __call__(self, x):
+        return x @ self.w + 1
+
+
+class Deploy(Place):
+    def check(self, got, want):
+        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-5, atol=1e-6)
+
+    def test_prepare_traces_without_a_call(self):
+        f = linear.prepare(W, X)
+        self.assertEqual([one.name for one in f.inputs], ["w", "x"])
+        before = linear.stats
+        self.check(linear(W, X), X @ W)
+        self.assertEqual((linear.stats.traces, linear.stats.hits), (before.traces, before.hits + 1))
+        self.check(f(W, X), X @ W)
+        self.check(f(x=X, w=W), X @ W)
+        varying = linear.prepare(W, X, dims={"x": {0: hearth.Dim("n", 1, 8)}})
+        for n in (1, 5):
+            self.check(varying(W, random(n, 4)), random(n, 4) @ W)
+        self.assertEqual([one.name for one in varying.variables], ["n"])
+
+    def test_a_saved_function_takes_its_arguments_in_their_order(self):
+        path = FOLDER / "linear.hearth"
+        linear.save(path, W, X, scale=2.0)
+        loaded = hearth.load(path)
+        self.check(loaded(W, X), X @ W * 2)
+        self.check(loaded(x=X, w=W), X @ W * 2)
+        net = Net()
+        net.forward(X)
+        net.forward.save(FOLDER / "net.hearth")  # the only plan
+        self.check(hearth.load(FOLDER / "net.hearth")(X), X @ W)
+        of_tree = hearth.jit(lambda layers, unused, *, options: layers[1] - layers[0] * options["k"])
+        arguments = ([np.ones(3, F), np.arange(3, dtype=F)], np.zeros(5, F)), {"options": {"k": np.float32(2)}}
+        f = of_tree.prepare(*arguments[0], options={"k": np.full(3, 2, F)})
+        self.assertEqual([one.name for one in f.inputs], ["layers.0", "layers.1", "unused", "options.k"])
+        f.save(FOLDER / "tree.hearth")
+        self.check(hearth.load(FOLDER / "tree.hearth")(np.ones(3, F), np.arange(3, dtype=F), np.zeros(5, F), np.full(3, 2, F)),
+                   np.arange(3) - 2.0)
+        linear.prepare(W, X[:1])
+        with self.refused(TypeError, "plans are kept; give arguments such as calls have"):
+            linear.save(path)
+
+    def test_a_saved_model_takes_its_inputs_in_the_models_order(self):
+        made = model([node("Sub", ["b", "a"], ["y"]), node("NonZero", ["a"], ["where"])],
+                     {"a": (F, [3]), "unread": (F, [2]), "b": (F, [3])}, {"y": F, "where": np.int64})
+        f = self.load(made)
+        a, b, unread = np.array([1, 0, 2], F), np.array([5, 6, 7], F), np.zeros(2, F)
+        f.save(FOLDER / "sub.hearth")
+        for one in (f, hearth.load(FOLDER / "sub.hearth"), pickle.loads(pickle.dumps(f))):
+            self.assertEqual([value.name for value in one.inputs], ["a", "unread", "b"])
+            y, where = one(a, unread, b)
+            self.check(y, b - a)
+            self.check(where, np.nonzero(a))  # as many as there are, not as many as there may be
+        path = FOLDER / "sub.onnx"
+        path.write_bytes(made.SerializeToString())
+        subprocess.run(["hearth", "export", path, "-o", FOLDER / "cli.hearth"], check=True, capture_output=True)
+        self.check(hearth.load(FOLDER / "cli.hearth")(a, unread, b)[0], b - a)
+
+    def test_explain_and_profile(self):
+        self.assertIn("float32", linear.explain(W, X))
+        rows = linear.profile(W, X)
+        self.assertGreater(len(rows), 0)
+        sized = hearth.jit(lambda x, y: hearth.arange(x.shape[0]) + y, dims={"x": {0: hearth.Dim("n", 1, 8)}})
+        self.assertGreater(len(sized.profile(np.zeros(5, F), np.int64(1) + np.zeros((), "i8"))), 0)
+
+    def test_pickles_where_its_function_is_importable(self):
+        program = FOLDER / "deployed.py"
+        program.write_text(textwrap.dedent(f"""
+            import sys
+            sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+            import concurrent.futures, copy, multiprocessing, pickle
+            import numpy as np
+            import deploy_test as d
+            if __name__ == "__main__":
+                for f in (d.linear, d.decorated_elsewhere):
+                    again = pickle.loads(pickle.dumps(f))
+                    assert copy.deepcopy(f)._function is f._function
+                    assert again._function is f._function and again._capacity == f._capacity, f
+                net = d.Net()
+                bound, called = pickle.loads(pickle.dumps((net.forward, d.hearth.jit(d.Net()))))
+                np.testing.assert_allclose(bound(d.X), d.X @ d.W, rtol=1e-5)
+                np.testing.assert_allclose(called(d.X), d.X @ d.W + 1, rtol=1e-5)
+                with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                    np.testing.assert_allclose(pool.submit(d.linear, d.W, d.X).result(), d.X @ d.W, rtol=1e-5)
+                print("right")
+            """))
+        ran = subprocess.run([sys.executable, "-B", program], capture_output=True, text=True, env=os.environ)
+        self.assertEqual((ran.stdout[-6:], ran.returncode), ("right\n", 0), ran.stderr)
+        local = hearth.jit(lambda x: x + 1)
+        with self.assertRaisesRegex(pickle.PicklingError, "define it at a module's top, or pickle f.prepare"):
+            pickle.dumps(local)
+        self.check(pickle.loads(pickle.dumps(local.prepare(X)))(X), X + 1)
+
+    def test_pickles_and_copies_of_tensors(self):
+        for t in (hearth.tensor(X) * 2, hearth.tensor(np.arange(3)), hearth.tensor(True), hearth.tensor(X).astype("bfloat16"),
+                  hearth.zeros((0, 3))):
+            for again in (pickle.loads(pickle.dumps(t)), copy.copy(t), copy.deepcopy(t)):
+                self.assertEqual((again.dtype, again.shape, again.tolist()), (t.dtype, t.shape, t.tolist()))
+        t = hearth.tensor(X)
+        u = copy.deepcopy({"w": t})["w"]
+        t[0, 0] = 100
+        self.check(u, X)
+        with self.refused(hearth.TraceError, "a pickle needs a tensor's value"):
+            hearth.jit(lambda x: pickle.dumps(x))(X)
+
+
+if __name__ == "__main__":
+    skipping.main()
