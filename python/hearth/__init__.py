@@ -35,6 +35,7 @@ from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
 from ._jit import JitFunction, JitStats, jit
 from ._load import load
+from ._prewarm import prewarm
 from ._trace import TracedFunction, Tracer, trace
 from ._tensor import evaluate, parameter, tensor
 from ._types import Outputs, Stats, Value, Variable, WeightsReport
@@ -89,6 +90,7 @@ __all__ = [
     "load",
     "ops",
     "parameter",
+    "prewarm",
     "safetensors",
     "tensor",
     "trace",

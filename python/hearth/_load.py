@@ -4,9 +4,10 @@ import functools
 import os
 
 from . import _dims, _hearth, _progress
-from ._errors import CallError, Error, InvalidArgument, Unimplemented, printable
+from ._errors import CallError, Error, FailedPrecondition, InvalidArgument, Unimplemented, printable
 from ._inspect import inspect
 from ._lazy import LazyFunction
+from ._prewarm import command_of, note
 from ._source import source_of
 
 _WEIGHTS = ("f32", "bf16", "int8")
@@ -132,10 +133,18 @@ def load(
     if progress is None:
         bar = progress = _progress.Bar(name) if _progress.Bar.wanted() else _progress.Slow(name)
     try:
-        return _hearth.load_model(
+        return note(name, _hearth.load_model(
             path, data, name, rows, expressions, dict(constants or {}), dict(example or {}), weights, options, progress,
             bool(copy), bool(allow_links)
-        )  # fmt: skip
+        ))  # fmt: skip
+    except FailedPrecondition as error:
+        remedy = "fill the cache with hearth prewarm"
+        if remedy not in str(error):
+            raise
+        line = command_of(os.fsdecode(path) if path is not None else "MODEL.onnx", dims, threads, weights, carry)
+        made = FailedPrecondition(str(error).replace(remedy, f"fill the cache with: {line}"))
+        made.code, made.kind = error.code, error.kind
+        raise made from None
     finally:
         if bar is not None:
             bar.end()

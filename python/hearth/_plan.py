@@ -1,9 +1,10 @@
 """One trace of a function, prepared."""
 
 from . import _hearth
-from ._errors import TraceError
+from ._errors import FailedPrecondition, TraceError
 from ._guards import Seen
 from ._hearth import Array, Dim, Tensor
+from ._prewarm import note
 from ._trees import Leaf, array_key, flatten, unflatten
 
 
@@ -60,7 +61,10 @@ class Plan:
         self.seen, self.guards = seen, seen.guards
         self.is_kept = self.guards.find_change(owner, values) == -1  # nor did the trace, or another thread, change it
         kinds = [(name_of, one.dtype, [str(length) for length in one.shape]) for name_of, one in zip(names, inputs)]
-        self.function = self.graph.prepare(name, options, kinds)
+        try:
+            self.function = note(name, self.graph.prepare(name, options, kinds))
+        except FailedPrecondition as error:
+            raise _with_remedy(error, function) from None
         self.lengths = _lengths_to_say(self.function, names, shapes)
         self.results = len(outputs)
         self.only = isinstance(self.tree, Leaf)
@@ -91,6 +95,19 @@ class Plan:
         if self.only:
             return made
         return unflatten(self.tree, [made] if self.results == 1 else made)
+
+
+def _with_remedy(error, function):
+    """A sealed miss, with the line that fills the cache."""
+    remedy = "fill the cache with hearth prewarm"
+    if remedy not in str(error):
+        return error
+    module, name = getattr(function, "__module__", "MODULE"), getattr(function, "__qualname__", "FUNCTION")
+    made = FailedPrecondition(str(error).replace(
+        remedy, f"fill the cache with hearth.prewarm({name}, ...examples), or `python3 -m hearth prewarm {module}:SETUP`, SETUP being a"
+        " function of no arguments that prepares what is served"))  # fmt: skip
+    made.code, made.kind = error.code, error.kind
+    return made
 
 
 def _lengths_to_say(function, names, shapes):

@@ -359,6 +359,11 @@ void add_function(nb::module_& module) {
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
       .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
+      .def_prop_ro("_plan_key",
+                   [](const Function& function) {
+                     const std::string& key = function.plan().stats().plan_key;
+                     return nb::bytes(key.data(), key.size()).attr("hex")();
+                   })
       .def_prop_ro("_fixed",
                    [](const Function& function) { return names_of(function.signature(), Parameter::Kind::kFixed); })
       .def_prop_ro("_unread",

@@ -1,5 +1,6 @@
 """Functions of one's own in deployment: prepared ahead, saved, explained, measured, pickled."""
 import copy
+import json
 import os
 import pathlib
 import pickle
@@ -124,6 +125,60 @@ class Deploy(Place):
         with self.assertRaisesRegex(pickle.PicklingError, "define it at a module's top, or pickle f.prepare"):
             pickle.dumps(local)
         self.check(pickle.loads(pickle.dumps(local.prepare(X)))(X), X + 1)
+
+    def test_prewarm_fills_the_cache_for_sealed_processes(self):
+        path = FOLDER / "warm.onnx"
+        made = model([node("Mul", ["x", "x"], ["y"])], {"x": (F, ["n"])}, {"y": F})
+        path.write_bytes(made.SerializeToString())
+        program = FOLDER / "served.py"
+        program.write_text(textwrap.dedent(f"""
+            import hearth, numpy as np
+
+            @hearth.jit
+            def twice(x):
+                return x * 2 + 0.125
+
+            def setup():
+                twice.prepare(np.ones(6, "f"))
+                hearth.load({str(path)!r}, dims={{"n": (1, 9)}})
+
+            if __name__ == "__main__":
+                print(twice(np.ones(6, "f")).tolist()[0], hearth.load({str(path)!r}, dims={{"n": (1, 9)}})(np.ones(2, "f")).tolist())
+            """))
+        sealed = {**os.environ, "HEARTH_SEALED": "1"}
+        run = lambda *words, **more: subprocess.run([sys.executable, "-B", *words], capture_output=True, text=True, cwd=FOLDER, **more)  # noqa: E731
+        missed = run(program, env=sealed)
+        self.assertIn("sealed: nothing is compiled", missed.stderr)
+        self.assertIn("python3 -m hearth prewarm __main__:SETUP", missed.stderr)
+        warmed = run("-m", "hearth", "prewarm", "served:setup", "--report", "receipt.json", env=os.environ)
+        self.assertEqual((warmed.returncode, warmed.stderr), (0, ""))
+        self.assertRegex(warmed.stdout, "^2 plans are in the cache, [1-9] kernels were compiled")
+        receipt = json.loads((FOLDER / "receipt.json").read_text())
+        self.assertEqual((receipt["complete"], [one["model"] for one in receipt["covered"]]), (True, ["twice", "warm.onnx"]))
+        self.assertEqual([len(one["plan_key"]) for one in receipt["covered"]], [64, 64])
+        self.assertEqual(run(program, env=sealed).stdout, "2.125 [1.0, 1.0]\n")
+        for words, status, said in ((["served:nothing"], 2, "served:nothing"), (["nowhere:f"], 2, "nowhere"), (["served:setup", "-x"], 2, "-x"),
+                                    (["served:twice"], 1, "give examples of its arguments"), (["served:setup", "--report"], 2, "--report")):
+            ran = run("-m", "hearth", "prewarm", *words, env=os.environ)
+            self.assertEqual(ran.returncode, status, ran.stderr)
+            self.assertIn(said, ran.stderr)
+        self.assertIn("hearth", run("-m", "hearth", "--version", env=os.environ).stdout)
+
+    def test_prewarm_of_models_and_functions(self):
+        made = model([node("Add", ["x", "x"], ["y"])], {"x": (F, ["n"])}, {"y": F})
+        self.assertEqual(len(hearth.prewarm([made, made], dims={"n": 3})), 2)
+        self.assertEqual(len(hearth.prewarm(made, random(4))), 1)
+        self.assertEqual(len(hearth.prewarm(linear, W, random(7, 4))), 1)
+        with self.refused(ValueError, "lengths that vary (n); give dims={'n': (1, 8)}"):
+            hearth.prewarm(made)
+        report = FOLDER / "failed.json"
+        with self.refused(FileNotFoundError, "none.onnx"):
+            hearth.prewarm([FOLDER / "none.onnx", Net().forward], X, report=report)
+        receipt = json.loads(report.read_text())
+        self.assertEqual((receipt["complete"], len(receipt["covered"]), receipt["missing"][0]["model"]), (False, 1, str(FOLDER / "none.onnx")))
+        with self.refused(hearth.FailedPrecondition, "fill the cache with: hearth prewarm MODEL.onnx --dim n=2:5 --dim m=1,4 --threads 1"):
+            two = model([node("MatMul", ["x", "x2"], ["y"])], {"x": (F, ["n", "m"]), "x2": (F, ["m", 2])}, {"y": F})
+            hearth.load(two.SerializeToString(), dims={"n": (2, 5), "m": [1, 4]}, threads=1, sealed=True)
 
     def test_pickles_and_copies_of_tensors(self):
         for t in (hearth.tensor(X) * 2, hearth.tensor(np.arange(3)), hearth.tensor(True), hearth.tensor(X).astype("bfloat16"),

@@ -1,0 +1,5 @@
+"""python -m hearth: the hearth command."""
+
+from ._command import main
+
+main()
