@@ -99,10 +99,10 @@ make_wheels() {
   mkdir -p "$wheels"
   rm -f "$wheels"/hearth_compiler*.whl
   echo "python.sh: wheels"
-  platform=manylinux_2_35_x86_64
+  platform=manylinux_2_34_x86_64
   wheel python cmake.define.HEARTH_ONLY=python "cmake.define.HEARTH_PREBUILT=$build" "build-dir=$root/build/python/client"
   cmake --build "$build" --target hearth-worker-static hearthd hearth_program > build/python/programs.log
-  platform=manylinux_2_36_x86_64
+  platform=manylinux_2_35_x86_64
   wheel python/daemon "cmake.define.HEARTH_PREBUILT=$build" "build-dir=$root/build/python/daemon"
   /usr/bin/python3 python/add_licences.py "$wheels"/hearth_compiler-*.whl
   /usr/bin/python3 python/add_licences.py "$wheels"/hearth_compiler_daemon-*.whl libllvm19

@@ -84,6 +84,7 @@ __all__ = [
     "Variable",
     "WeightsReport",
     "__version__",
+    "daemon",
     "evaluate",
     "inspect",
     "jit",
@@ -92,6 +93,7 @@ __all__ = [
     "parameter",
     "prewarm",
     "safetensors",
+    "show_config",
     "tensor",
     "trace",
     *_array_api_names,
@@ -130,6 +132,14 @@ def __getattr__(name):
         from . import _pool
 
         return getattr(_pool, name)
+    if name == "daemon":
+        import importlib
+
+        return importlib.import_module(".daemon", __name__)
+    if name == "show_config":
+        from ._config import show_config
+
+        return show_config
     if name == "Profile":
         from ._show import Profile
 

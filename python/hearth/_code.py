@@ -1,7 +1,6 @@
 """What a function's code reads by name: globals, closure cells, attributes, and whether it looks names up that only a run
 knows."""
 
-import dis
 from weakref import WeakKeyDictionary
 
 
@@ -37,6 +36,8 @@ def reads_of(code):
 
 
 def _read(code, own, made):
+    import dis
+
     before = None
     steps = list(dis.get_instructions(code))
     for i, step in enumerate(steps):

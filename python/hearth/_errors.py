@@ -134,6 +134,7 @@ def printable(text):
 def of_status(code, text, kind=None):
     """The exception that a status of the C++ library is."""
     text = spelled(text)
+    text = text.replace("; install it, start one,", "; install it (pip install hearth-compiler-daemon), start one,")
     if "--" in text or "MIN:MAX" in text:
         import re
 

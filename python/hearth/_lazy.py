@@ -1,7 +1,7 @@
 """A loaded model whose lengths were left open: prepared for the lengths of each call, as they come."""
 
+from _thread import RLock
 from collections import OrderedDict
-from threading import RLock
 
 from ._errors import CallError, CompileWarning, Error
 from ._retraces import warn

@@ -1,8 +1,5 @@
 """Pickles of jitted functions, by where they are imported from, and of tensors, by their values."""
 
-import importlib
-import pickle
-
 from . import _hearth
 
 
@@ -16,13 +13,17 @@ def reduce_jit(jitted):
         return _find, (module, name)
     if found is jitted._function:
         return _jit, (module, name, jitted._given)
-    raise pickle.PicklingError(
+    from pickle import PicklingError
+
+    raise PicklingError(
         f"the jitted function {name} of {module} is not found under that name when it is imported; define it at a module's top,"
         " or pickle f.prepare(...), which holds the machine code"
     )
 
 
 def _find(module, name):
+    import importlib
+
     try:
         found = importlib.import_module(module)
         for part in name.split("."):

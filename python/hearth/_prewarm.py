@@ -1,8 +1,6 @@
 """hearth.prewarm: what a service will load, compiled before it starts."""
 
-import json
 import os
-import shlex
 import sys
 
 from . import _hearth
@@ -84,6 +82,8 @@ def _name_of(what):
 
 
 def _write(path, models, covered, missing):
+    import json
+
     receipt = {
         "receipt": 1,
         "version": _hearth.__version__,
@@ -108,6 +108,8 @@ def _write(path, models, covered, missing):
 
 def command_of(name, dims, threads, weights, carry):
     """The line that fills the cache with a model, as a shell takes it."""
+    import shlex
+
     words = ["hearth", "prewarm", name]
     for dim, value in (dims or {}).items():
         if isinstance(value, tuple):

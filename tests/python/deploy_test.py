@@ -164,6 +164,22 @@ class Deploy(Place):
             self.assertIn(said, ran.stderr)
         self.assertIn("hearth", run("-m", "hearth", "--version", env=os.environ).stdout)
 
+    def test_the_daemon_from_python(self):
+        import contextlib
+        import io
+
+        linear(W, X)
+        self.assertEqual(hearth.daemon.status()["socket"], os.environ["HEARTH_SOCKET"])
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            hearth.show_config()
+        self.assertIn(f"hearth {hearth.__version__}, Python 3.", printed.getvalue())
+        self.assertIn("daemon socket: ", printed.getvalue())
+        self.assertTrue(hearth.daemon.stop())
+        self.assertFalse(hearth.daemon.stop())
+        self.assertIsNone(hearth.daemon.status())
+        self.check(linear(W, X), X @ W)  # serving goes on
+
     def test_prewarm_of_models_and_functions(self):
         made = model([node("Add", ["x", "x"], ["y"])], {"x": (F, ["n"])}, {"y": F})
         self.assertEqual(len(hearth.prewarm([made, made], dims={"n": 3})), 2)
