@@ -120,7 +120,19 @@ def _methods():
 
         return html(self)
 
-    Function.submit, Function.explain, Function._repr_html_ = submit, explain, html
+    plain = Function.stream
+
+    def stream(self, carry=None):
+        """A Stream, whose state stays in it: carry={"stateN": "state"}, outputs by the inputs that they become,
+        {"present.*": "past_key_values.*"} for many. A plan that was prepared with carry= needs none."""
+        if not carry:
+            return plain(self)
+        from ._carry import expand
+
+        return plain(self, expand(carry, [one.name for one in self.outputs], [one.name for one in self.inputs]))
+
+    Function.submit, Function.explain, Function._repr_html_, Function.stream = submit, explain, html, stream
+    Stream.submit = submit
     JitFunction.submit = submit
 
 

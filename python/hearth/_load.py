@@ -6,6 +6,7 @@ import os
 from . import _dims, _hearth, _progress
 from ._errors import CallError, Error, FailedPrecondition, InvalidArgument, Unimplemented, printable
 from ._inspect import inspect
+from ._carry import expand_carry
 from ._lazy import LazyFunction
 from ._prewarm import command_of, note
 from ._source import source_of
@@ -119,7 +120,7 @@ def load(
     if carry:
         if not isinstance(carry, dict):
             raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")
-        options["carry"] = carry
+        carry = options["carry"] = expand_carry(carry, path, data)
     if example is None and not carry:
         lazy = _left_open(path, data, dims, constants)
         if lazy is not None:

@@ -13,12 +13,11 @@ nb::object errors() { return nb::module_::import_("hearth._errors"); }
   throw nb::python_error();
 }
 
-// Text of a status, which may hold bytes of a model that are no UTF-8.
+}  // namespace
+
 nb::object text_of(std::string_view text) {
   return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
-
-}  // namespace
 
 std::string str_of(nb::handle object) {
   const nb::object text = nb::steal(PyObject_Str(object.ptr()));

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +16,8 @@ namespace hearth::python {
 
 namespace nb = nanobind;
 
+// A text of the library, which may hold bytes of a model that are no UTF-8.
+nb::object text_of(std::string_view text);
 // str(object) and repr(object).
 std::string str_of(nb::handle object);
 std::string repr_of(nb::handle object);

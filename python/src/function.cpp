@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "hearth/plan_file.h"
 #include "interpreter.h"
+#include "stream.h"
 
 namespace hearth::python {
 namespace {
@@ -17,23 +18,21 @@ namespace {
 // leaves no memory behind for long.
 constexpr std::size_t kCallsBetweenTrims = 256;
 
-nb::object text(const std::string& bytes) {
-  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace"));
-}
-
 // 4, or "batch".
 nb::tuple shape_of(const std::vector<std::string>& lengths) {
   nb::list shape;
   for (const std::string& length : lengths) {
     const bool is_number = length.find_first_not_of("0123456789") == std::string::npos;
-    shape.append(is_number ? nb::object(nb::int_(std::stoll(length))) : text(length));
+    shape.append(is_number ? nb::object(nb::int_(std::stoll(length))) : text_of(length));
   }
   return nb::tuple(shape);
 }
 
 nb::object types(const char* name) { return nb::module_::import_("hearth._types").attr(name); }
 
-nb::tuple inputs(const Signature& signature) {
+}  // namespace
+
+nb::tuple inputs_of(const Signature& signature) {
   const nb::object value = types("Value");
   nb::list all;
   for (const Parameter& parameter : signature.parameters)
@@ -48,27 +47,29 @@ nb::tuple names_of(const Signature& signature, Parameter::Kind kind) {
   return nb::tuple(all);
 }
 
-nb::tuple outputs(const Signature& signature) {
+nb::tuple outputs_of(const Signature& signature) {
   const nb::object value = types("Value");
   nb::list all;
   for (const Result& result : signature.results)
-    all.append(value(text(result.name), nb::str(numpy_name(result.dtype)), shape_of(result.lengths)));
+    all.append(value(text_of(result.name), nb::str(numpy_name(result.dtype)), shape_of(result.lengths)));
   return nb::tuple(all);
 }
+
+namespace {
 
 nb::tuple variables(const Function& function) {
   const nb::object variable = types("Variable");
   nb::list all;
   for (const client::VariableInfo& info : function.plan().variables())
-    all.append(variable(text(info.name), info.min, info.max, info.unit));
+    all.append(variable(text_of(info.name), info.min, info.max, info.unit));
   return nb::tuple(all);
 }
 
 nb::object stats(const Function& function) {
   const client::PrepareStats& of = function.plan().stats();
   nb::list passed_over, notes;
-  for (const std::string& line : of.passed_over) passed_over.append(text(line));
-  for (const std::string& line : of.device_notes) notes.append(text(line));
+  for (const std::string& line : of.passed_over) passed_over.append(text_of(line));
+  for (const std::string& line : of.device_notes) notes.append(text_of(line));
   return types("Stats")(of.prepare_ms, of.rpc_ms, of.kernels, of.compiled_kernels, of.cache_hits, of.plan_hit,
                         of.joined, of.shared_weight_bytes, function.plan().shared_bytes(), nb::tuple(passed_over),
                         nb::tuple(notes));
@@ -77,25 +78,25 @@ nb::object stats(const Function& function) {
 nb::object weights_report(const Function& function) {
   const onnx::WeightsReport& of = function.info().weights;
   nb::list kept;
-  for (const std::string& name : of.kept) kept.append(text(name));
-  return types("WeightsReport")(of.tensors, of.f32_bytes, of.stored_bytes, text(of.worst), of.worst_error,
+  for (const std::string& name : of.kept) kept.append(text_of(name));
+  return types("WeightsReport")(of.tensors, of.f32_bytes, of.stored_bytes, text_of(of.worst), of.worst_error,
                                 nb::tuple(kept));
 }
 
 nb::tuple warnings(const Function& function) {
   nb::list all;
-  for (const std::string& line : function.info().warnings) all.append(text(line));
+  for (const std::string& line : function.info().warnings) all.append(text_of(line));
   return nb::tuple(all);
 }
 
-std::string text_of(const nb::object& path) {
+std::string path_text(const nb::object& path) {
   const nb::object plain = nb::module_::import_("os").attr("fsdecode")(path);
   const nb::object bytes = nb::module_::import_("os").attr("fsencode")(plain);
   return {nb::borrow<nb::bytes>(bytes).c_str(), nb::borrow<nb::bytes>(bytes).size()};
 }
 
 void save(const Function& function, const nb::object& path, bool parameters) {
-  const std::string to = text_of(path);
+  const std::string to = path_text(path);
   if (to.find('\0') != std::string::npos) raise_invalid("path: it holds a zero byte");
   const client::ExportConfig config{parameters, function.signature().call(function.plan())};
   check(without_gil([&] { return function.plan().export_to(to, config); }));
@@ -111,7 +112,7 @@ nb::bytes to_bytes(const Function& function, bool parameters) {
 nb::object reduce(const Function& function) {
   return nb::make_tuple(nb::module_::import_("hearth._load").attr("_unpickle"),
                         nb::make_tuple(to_bytes(function, true), function.plan().device(), function.plan().threads(),
-                                       function.info().may_copy, text(function.info().name)));
+                                       function.info().may_copy, text_of(function.info().name)));
 }
 
 std::string join(const nb::tuple& values) {
@@ -124,20 +125,14 @@ std::string join(const nb::tuple& values) {
 }
 
 nb::object repr(const Function& function) {
-  return text("hearth.Function(" + printable_name(text(function.info().name)) + ": (" +
-              join(inputs(function.signature())) + ") -> (" + join(outputs(function.signature())) + "), device='" +
-              function.plan().device() + "')");
-}
-
-Array copy_of(const client::ConstView& view) {
-  Array array = make_array(view.dtype, view.shape);
-  if (view.size_bytes > 0) std::memcpy(array.memory.get(), view.data, view.size_bytes);
-  return array;
+  return text_of("hearth.Function(" + printable_name(text_of(function.info().name)) + ": (" +
+                 join(inputs_of(function.signature())) + ") -> (" + join(outputs_of(function.signature())) +
+                 "), device='" + function.plan().device() + "')");
 }
 
 nb::dict carry(const Function& function) {
   nb::dict pairs;
-  for (const client::Carried& pair : function.plan().carried()) pairs[text(pair.output)] = text(pair.input);
+  for (const client::Carried& pair : function.plan().carried()) pairs[text_of(pair.output)] = text_of(pair.input);
   return pairs;
 }
 
@@ -261,84 +256,6 @@ nb::object Function::call(const nb::args& args, const nb::kwargs& kwargs) {
   return into(args, nb::borrow<nb::dict>(nothing), kwargs);
 }
 
-Stream::Stream(const Function& function, const std::vector<client::Carried>& carried)
-    : all_(function.signature()),
-      signature_(function.signature().without(carried)),
-      carried_(carried),
-      may_copy_(function.info().may_copy),
-      replay_(std::make_unique<Replay>(function.plan())) {
-  const std::size_t planned = function.plan().carried().size();  // its instances carry these
-  for (std::size_t i = planned; i < carried.size(); ++i)
-    check(replay_->instance().carry(carried[i].output, carried[i].input));
-}
-
-class Stream::Use {
- public:
-  explicit Use(Stream* stream) : is_busy_(stream->is_busy_) {
-    if (is_busy_)
-      raise(absl::FailedPreconditionError("the stream is being called by another thread; use one a thread"));
-    is_busy_ = true;
-  }
-  ~Use() { is_busy_ = false; }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  bool& is_busy_;
-};
-
-nb::object Stream::call(const nb::args& args, const nb::kwargs& kwargs) {
-  const Use use(this);
-  nb::object results = replay_->call(signature_, args, kwargs, nb::dict(), may_copy_);
-  has_run_ = true;
-  return results;
-}
-
-void Stream::reset(const nb::kwargs& state) {
-  const Use use(this);
-  for (const auto& [key, value] : state) {
-    const std::string name = str_of(key);
-    bool is_carried = false;
-    for (const client::Carried& pair : carried_) is_carried |= pair.input == name;
-    if (!is_carried) {
-      nb::list known;
-      for (const client::Carried& pair : carried_) known.append(text(pair.input));
-      raise_unknown("reset: there is no carried input '" + name + "'", key, known);
-    }
-  }
-  for (const client::Carried& pair : carried_) {
-    const nb::object name = text(pair.input);
-    if (!state.contains(name)) {
-      check(without_gil([&] { return replay_->instance().set_carried(pair.input); }));
-      continue;
-    }
-    const std::string what = "reset: '" + pair.input + "'";
-    DType wanted = DType::kF32;
-    for (const Parameter& parameter : all_.parameters) {
-      if (parameter.name == pair.input) wanted = parameter.dtype;
-    }
-    Argument argument;
-    argument.read(state[name], what.c_str(), wanted);
-    if (argument.dtype() != wanted)
-      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(wanted));
-    argument.make_dense(what.c_str(), true);
-    check(without_gil(
-        [&] { return replay_->instance().set_carried(pair.input, argument.data(), argument.size_bytes()); }));
-  }
-}
-
-nb::dict Stream::state() {
-  const Use use(this);
-  nb::dict all;
-  if (!has_run_) return all;
-  check(without_gil([&] { return replay_->instance().wait(); }));
-  for (const client::Carried& pair : carried_) {
-    const client::ConstView view = value_of(without_gil([&] { return replay_->instance().output(pair.output); }));
-    all[text(pair.input)] = nb::cast(copy_of(view));
-  }
-  return all;
-}
-
 void add_function(nb::module_& module) {
   nb::class_<Function>(
       module, "Function",
@@ -358,7 +275,7 @@ void add_function(nb::module_& module) {
       .def("save", &save, nb::arg("path"), nb::kw_only(), nb::arg("parameters") = true,
            "Writes a plan file, which hearth.load() reads with no daemon; whole or not at all.")
       .def("to_bytes", &to_bytes, nb::kw_only(), nb::arg("parameters") = true, "What save() writes.")
-      .def_prop_ro("name", [](const Function& function) { return text(function.info().name); })
+      .def_prop_ro("name", [](const Function& function) { return text_of(function.info().name); })
       .def_prop_ro("_plan_key",
                    [](const Function& function) {
                      const std::string& key = function.plan().stats().plan_key;
@@ -369,9 +286,9 @@ void add_function(nb::module_& module) {
       .def_prop_ro("_unread",
                    [](const Function& function) { return names_of(function.signature(), Parameter::Kind::kUnread); })
       .def_prop_ro(
-          "inputs", [](const Function& function) { return inputs(function.signature()); },
+          "inputs", [](const Function& function) { return inputs_of(function.signature()); },
           "A Value(name, dtype, shape) for every input, in the order of positional arguments.")
-      .def_prop_ro("outputs", [](const Function& function) { return outputs(function.signature()); })
+      .def_prop_ro("outputs", [](const Function& function) { return outputs_of(function.signature()); })
       .def_prop_ro("variables", &variables, "A Variable(name, min, max, unit) for every dimension that varies.")
       .def_prop_ro("carry", &carry, "What every stream carries: the plan was prepared for it (hearth.load's carry).")
       .def_prop_ro("stats", &stats, "What preparing it took.")
@@ -386,15 +303,6 @@ void add_function(nb::module_& module) {
       .def("_time_executes", &Function::time_executes, nb::arg("count"))
       .def("__reduce__", &reduce)
       .def("__repr__", &repr);
-  nb::class_<Stream>(module, "Stream",
-                     "One instance of a model whose carried outputs are the next call's inputs, without a copy.\n\n"
-                     "State is zero at first. One thread calls it at a time.")
-      .def("__call__", &Stream::call)
-      .def("reset", &Stream::reset, "Back to zeros, or to the arrays that are given by the input's name.")
-      .def_prop_ro("state", &Stream::state,
-                   "Copies of the state that the next call takes, by input; {} before the first.")
-      .def_prop_ro("inputs", [](const Stream& stream) { return inputs(stream.signature()); })
-      .def_prop_ro("outputs", [](const Stream& stream) { return outputs(stream.signature()); });
 }
 
 }  // namespace hearth::python

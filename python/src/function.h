@@ -64,31 +64,12 @@ class Function {
   std::size_t num_calls_ = 0, most_at_once_ = 0;
 };
 
-class Stream {
- public:
-  Stream(const Function& function, const std::vector<client::Carried>& carried);
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-
-  nb::object call(const nb::args& args, const nb::kwargs& kwargs);
-  // State by input; zeros where none is given.
-  void reset(const nb::kwargs& state);
-  nb::dict state();
-  const Signature& signature() const { return signature_; }
-
- private:
-  class Use;  // of the instance, by one thread at a time
-
-  const Signature all_, signature_;
-  const std::vector<client::Carried> carried_;
-  const bool may_copy_;
-  const std::unique_ptr<Replay> replay_;
-  bool is_busy_ = false;
-  bool has_run_ = false;
-};
-
 // {output: input} as pairs; CallError where one is no name.
 std::vector<client::Carried> carried_pairs(const nb::dict& carry);
+
+// A Value(name, dtype, shape) for each.
+nb::tuple inputs_of(const Signature& signature);
+nb::tuple outputs_of(const Signature& signature);
 
 void add_function(nb::module_& module);
 

@@ -9,18 +9,14 @@
 namespace hearth::python {
 namespace {
 
-nb::object text(const std::string& name) {
-  return nb::steal(PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"));
-}
-
 // (name, type, shape or None, whether it has a default); a length that varies is its name.
 nb::list values(const std::vector<onnx::DescribedValue>& all) {
   nb::list made;
   for (const onnx::DescribedValue& value : all) {
     nb::list shape;
     for (const onnx::DescribedDim& dim : value.shape)
-      shape.append(dim.length >= 0 ? nb::object(nb::int_(dim.length)) : text(dim.name));
-    made.append(nb::make_tuple(text(value.name), text(value.type),
+      shape.append(dim.length >= 0 ? nb::object(nb::int_(dim.length)) : text_of(dim.name));
+    made.append(nb::make_tuple(text_of(value.name), text_of(value.type),
                                value.has_shape ? nb::object(nb::tuple(shape)) : nb::none(), value.has_default));
   }
   return made;
@@ -35,19 +31,19 @@ nb::dict inspect_model(const nb::object& path, const nb::object& bytes, const st
       [&] { return is_file ? onnx::describe_model(std::string(held)) : onnx::describe_model_bytes(held, name); });
   check(model.status());
   nb::dict made, opsets, operators, missing;
-  for (const auto& [domain, version] : model->opsets) opsets[text(domain)] = version;
-  for (const auto& [op, count] : model->operators) operators[text(op)] = count;
-  for (const auto& [op, why] : model->not_supported) missing[text(op)] = text(why);
+  for (const auto& [domain, version] : model->opsets) opsets[text_of(domain)] = version;
+  for (const auto& [op, count] : model->operators) operators[text_of(op)] = count;
+  for (const auto& [op, why] : model->not_supported) missing[text_of(op)] = text_of(why);
   nb::list dims;
-  for (const std::string& dim : model->dims) dims.append(text(dim));
+  for (const std::string& dim : model->dims) dims.append(text_of(dim));
   made["inputs"] = values(model->inputs);
   made["outputs"] = values(model->outputs);
   made["dims"] = nb::tuple(dims);
   made["opsets"] = opsets;
   made["operators"] = operators;
   made["not_supported"] = missing;
-  made["producer"] = text(model->producer);
-  made["refused"] = text(model->refused);
+  made["producer"] = text_of(model->producer);
+  made["refused"] = text_of(model->refused);
   made["parameters"] = model->parameters;
   made["parameter_bytes"] = model->parameter_bytes;
   return made;

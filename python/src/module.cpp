@@ -10,6 +10,7 @@
 #include "interpreter.h"
 #include "load.h"
 #include "op_call.h"
+#include "stream.h"
 #include "tensor.h"
 
 NB_MODULE(_hearth, module) {
@@ -17,6 +18,7 @@ NB_MODULE(_hearth, module) {
   module.attr("__version__") = hearth_version();
   hearth::python::add_array(module);
   hearth::python::add_function(module);
+  hearth::python::add_stream(module);
   hearth::python::add_load(module);
   hearth::python::add_inspect(module);
   hearth::python::add_dim(module);

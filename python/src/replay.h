@@ -27,6 +27,8 @@ class Replay {
   // The same, each launch measured: (total_ns, ((kernel, launches, ns, operations), ...)).
   nb::object profile(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   client::Instance& instance() { return instance_; }
+  // The instance's variables were set by others.
+  void forget_lengths() { last_lengths_.clear(); }
 
  private:
   struct LetGo;
