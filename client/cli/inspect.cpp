@@ -230,14 +230,15 @@ absl::StatusOr<int> print_manifest(const Inspected& model) {
   entry.path = model.path;
   const onnx::DimSearch& dims = *model.dims;
   for (const std::string& name : dims.open) {
-    const auto range = dims.ranges.find(name);
-    entry.flags.dims.push_back(range == dims.ranges.end()
+    const auto range = dims.together.find(name);
+    entry.flags.dims.push_back(range == dims.together.end()
                                    ? str_cat(name, "=", dims.lengths.at(name).min)
                                    : str_cat(name, "=", range->second.min, ":", range->second.max));
   }
   for (const auto& [name, text] : dims.expressions) entry.flags.dims.push_back(str_cat(name, "=", text));
   for (const auto& [name, value] : dims.constants)
     entry.flags.consts.push_back(str_cat(name, "=", constant_text(value)));
+  for (const auto& [output, input] : dims.carried) entry.flags.carried.push_back(str_cat(output, "=", input));
   const std::vector<std::string> lines = absl::StrSplit(manifest_text(entry), '\n');
   for (const std::string& line : lines) print_line(line);
   return 0;

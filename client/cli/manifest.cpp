@@ -226,6 +226,7 @@ absl::StatusOr<std::vector<ManifestEntry>> read_manifest(const std::string& path
 std::string manifest_text(const ManifestEntry& entry) {
   std::string text = str_cat("[[model]]\nfile = ", quoted(entry.path), "\n");
   if (!entry.flags.dims.empty()) str_append(&text, "dims = ", table_text(entry.flags.dims), "\n");
+  if (!entry.flags.carried.empty()) str_append(&text, "carry = ", table_text(entry.flags.carried), "\n");
   if (!entry.flags.consts.empty()) str_append(&text, "consts = ", table_text(entry.flags.consts), "\n");
   return text;
 }

@@ -1,4 +1,6 @@
 #include "base/status_macros.h"
+#include "base/text.h"
+#include "client/onnx/cache_lengths.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
 #include "hearth/onnx_description.h"
@@ -20,6 +22,11 @@ ModelDescription describe(const ModelFilePtr& model) {
   for (const SummaryValue& input : summary.inputs) made.inputs.push_back(described(input));
   for (const SummaryValue& output : summary.outputs) made.outputs.push_back(described(output));
   made.dims = summary.symbolic_dims;
+  for (const Cache& cache : caches_of(summary)) {
+    made.carried[cache.output] = cache.input;
+    const std::string added = new_length_of(summary, cache);
+    if (!added.empty()) made.sums[cache.total] = str_cat(cache.past, " + ", added);
+  }
   for (const auto& [type, parameters] : summary.parameters) {
     made.parameters += parameters.count;
     made.parameter_bytes += parameters.bytes;

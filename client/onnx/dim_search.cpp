@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 
+#include "client/onnx/cache_lengths.h"
 #include "client/onnx/model_check.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/model_summary.h"
@@ -89,6 +90,14 @@ class Search {
     for (const std::string& name : summary.symbolic_dims) {
       if (given.dims.count(name) == 0 && fixed_inputs.count(name) == 0) result_.open.push_back(name);
     }
+    for (const Cache& cache : caches_of(summary)) {
+      result_.carried.emplace_back(cache.output, cache.input);
+      const std::string added = new_length_of(summary, cache);
+      if (added.empty()) continue;
+      pasts_.insert(cache.past);
+      added_.insert(added);
+      sums_.emplace(cache.total, cache.past + " + " + added);
+    }
   }
 
   absl::StatusOr<DimSearch> run() {
@@ -99,6 +108,7 @@ class Search {
     result_.constants = options_.constants;
     for (const FixedInput& input : fixed_) result_.constants[input.name] = {input.dtype, input.shape, input.bytes};
     for (const std::string& name : result_.open) explore(name);
+    find_together();
     return std::move(result_);
   }
 
@@ -123,6 +133,9 @@ class Search {
   void find_expressions() {
     const ImportOptions given = options_;
     const std::vector<std::string> open = result_.open;
+    for (const auto& [total, sum] : sums_) {  // what a cache holds is what was there and what is new
+      if (std::erase(result_.open, total) > 0) options_.dim_expressions.insert_or_assign(total, sum);
+    }
     bool is_known = true;
     while (is_known) {
       for (const std::string& name : result_.open) options_.dims.insert_or_assign(name, DimRange(1, 64));
@@ -182,7 +195,9 @@ class Search {
 
   // A range, or else usual lengths, of one dimension.
   void explore(const std::string& name) {
-    const DimRange length = options_.dims.at(name), range(length.min, 4 * length.max);
+    const DimRange length = options_.dims.at(name);
+    const std::int64_t least = pasts_.contains(name) ? 0 : added_.contains(name) ? 1 : length.min;
+    const DimRange range(least, 4 * length.max);
     options_.dims.insert_or_assign(name, range);
     if (import_model(model_, options_).ok()) {
       result_.ranged.push_back(name);
@@ -199,9 +214,27 @@ class Search {
     options_.dims.insert_or_assign(name, length);
   }
 
+  // Of the ranges, each of which holds alone, those that hold at once: batches are the first to be left out.
+  void find_together() {
+    std::vector<std::string> names = result_.ranged;
+    std::stable_partition(names.begin(), names.end(),
+                          [&](const std::string& name) { return !batches_.contains(name); });
+    const std::map<std::string, DimRange> lengths = options_.dims;
+    while (!names.empty()) {
+      for (const std::string& name : names) options_.dims.insert_or_assign(name, result_.ranges.at(name));
+      const bool holds = import_model(model_, options_).ok();
+      options_.dims = lengths;
+      if (holds) break;
+      names.pop_back();
+    }
+    for (const std::string& name : names) result_.together.emplace(name, result_.ranges.at(name));
+  }
+
   const ModelFilePtr& model_;
   ImportOptions options_;
   const std::set<std::string> batches_;
+  std::set<std::string> pasts_, added_;      // lengths that are 0 at first, and those that are 1 in most calls
+  std::map<std::string, std::string> sums_;  // lengths that are sums of others, as caches have them
   DimSearch result_;
   runtime::FixedInputs fixed_;             // of the last import that worked
   absl::Status first_ = absl::OkStatus();  // why the lengths tried first do not do

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,8 +33,11 @@ struct DimSearch {
   // Names among `open` whose length may be left to the replay, each alone.
   std::vector<std::string> ranged;
   std::map<std::string, DimRange> ranges;          // of `ranged`: the bounds that were tried
+  std::map<std::string, DimRange> together;        // of those of `ranges` that hold at once
   std::map<std::string, TriedLengths> tried;       // of the others of `open`
   std::map<std::string, client::Array> constants;  // that had to be constants; those given as given
+  // Outputs that are inputs of the next call, (output, input): what --carry may be.
+  std::vector<std::pair<std::string, std::string>> carried;
   // What the model compares a scalar with; for booleans, true.
   std::map<std::string, std::vector<client::Array>> compared;
 };

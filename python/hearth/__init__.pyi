@@ -438,6 +438,8 @@ class ModelInfo(NamedTuple):
     refused: str
     parameters: int
     parameter_bytes: int
+    carry: dict[str, str]
+    sums: dict[str, str]
 
 class Graph:
     def summary(self) -> str: ...

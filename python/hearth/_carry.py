@@ -21,8 +21,9 @@ def expand(carry, outputs, inputs):
     """The pairs, each of names that there are."""
     made = {}
     for output, given in carry.items():
-        if not isinstance(output, str) or not isinstance(given, str):
-            raise CallError(f"carry: {output!r}: {given!r}; expected names")
+        for name in (output, given):
+            if not isinstance(name, str):
+                raise CallError(f"carry: {name!r} is no name; expected a str")
         if "*" not in output and "*" not in given:
             made[output] = given
             continue

@@ -9,7 +9,7 @@ from ._source import source_of
 ModelValue = namedtuple("ModelValue", "name type shape has_default")
 ModelValue.__doc__ = """An input or output as the file declares it: name, type ("float32", "sequence of float32"), shape (a length is an
 int, or the name of one that varies; None: not even the number of axes is stated), and whether it has a default."""
-_Info = namedtuple("ModelInfo", "inputs outputs dims opsets operators not_supported producer refused parameters parameter_bytes")
+_Info = namedtuple("ModelInfo", "inputs outputs dims opsets operators not_supported producer refused parameters parameter_bytes carry sums")
 
 
 class ModelInfo(_Info):
@@ -22,6 +22,8 @@ class ModelInfo(_Info):
         operators: how often each occurs. not_supported: those that are not, and why.
         refused: why the model as a whole is not supported; "" where it is.
         parameters, parameter_bytes: weights, and what they take.
+        carry, sums: of a decoder with a cache, by the names that the file declares: what load()'s `carry` may be, and which
+            lengths are sums of others, as `dims` takes them.
     """
 
     __slots__ = ()
@@ -34,6 +36,10 @@ class ModelInfo(_Info):
                 lines.append(f"  {what} {value.name!r}: {value.type} {shape}{' (has a default)' if value.has_default else ''}")
         if self.dims:
             lines.append(f"  lengths that vary: {', '.join(map(repr, self.dims))}")
+        for name, text in self.sums.items():
+            lines.append(f"  dims={{{name!r}: {text!r}}}: what a cache holds is what was there and what is new")
+        if self.carry:
+            lines.append(f"  carry={self.carry!r}: what comes out goes into the next call")
         for name, why in self.not_supported.items():
             lines.append(f"  not supported: {name}: {why}")
         if self.refused:

@@ -95,9 +95,12 @@ class LazyFunction:
             return
         self._is_warned = True
         ranges = {name: low if low == high else (low, high) for name, (low, high) in self._seen.items()}
+        ranges.update({name: text for name, text in self.info.sums.items() if name in ranges})
+        more = f", carry={self.info.carry!r}" if self.info.carry else ""
         model = repr(self._source) if isinstance(self._source, str) else "model"
         warn(f"the model was called with more than {MOST_PLANS} different lengths, and each is compiled for itself; to have one plan"
-             f" for all of them: hearth.load({model}, dims={ranges!r})", CompileWarning)  # fmt: skip
+             f" for all of them: hearth.load({model}, dims={ranges!r}{more})"
+             + (", whose stream() keeps what is carried" if more else ""), CompileWarning)  # fmt: skip
 
     def __getattr__(self, name):
         if name.startswith("_"):

@@ -34,6 +34,11 @@ nb::dict inspect_model(const nb::object& path, const nb::object& bytes, const st
   for (const auto& [domain, version] : model->opsets) opsets[text_of(domain)] = version;
   for (const auto& [op, count] : model->operators) operators[text_of(op)] = count;
   for (const auto& [op, why] : model->not_supported) missing[text_of(op)] = text_of(why);
+  nb::dict carried, sums;
+  for (const auto& [output, input] : model->carried) carried[text_of(output)] = text_of(input);
+  for (const auto& [total, sum] : model->sums) sums[text_of(total)] = text_of(sum);
+  made["carry"] = carried;
+  made["sums"] = sums;
   nb::list dims;
   for (const std::string& dim : model->dims) dims.append(text_of(dim));
   made["inputs"] = values(model->inputs);

@@ -1,6 +1,9 @@
 """A decoder with a cache that grows, as language models are exported: against attention in numpy's f64, and the notebook."""
 import json
 import os
+import subprocess
+import tomllib
+import warnings
 
 from place import FOLDER, F, I, Place, hearth, model, np, random, skipping
 from place import ROOT, node
@@ -22,10 +25,15 @@ def decoder():
         node("MatMul", ["a", "wo"], ["logits"]),
     ]  # fmt: skip
     past = ["batch_size", HEADS, "past_sequence_length", "kv_cache_dim"]
-    return model(nodes, {"input_ids": (I, ["batch_size", "sequence_length"]), "attention_mask": (I, ["batch_size", "total_sequence_length"]),
+    made = model(nodes, {"input_ids": (I, ["batch_size", "sequence_length"]), "attention_mask": (I, ["batch_size", "total_sequence_length"]),
                          "past_key_values.0.key": (F, past), "past_key_values.0.value": (F, past)},
                  {"logits": F, "present.0.key": F, "present.0.value": F},
                  weights={**W, "axis": np.array([1]), "one": np.array(1)}, domains=("com.microsoft",))  # fmt: skip
+    for output in made.graph.output[1:]:  # as builders declare them
+        for length in ("batch_size", HEADS, "total_sequence_length", "kv_cache_dim"):
+            dim = output.type.tensor_type.shape.dim.add()
+            setattr(dim, "dim_param" if isinstance(length, str) else "dim_value", length)
+    return made
 
 
 def logits_of(ids):
@@ -90,13 +98,43 @@ class Decoder(Place):
         self.assertEqual(plain.stream(CARRY)(np.array([[3, 4]]), np.ones((1, 2), I)).shape, (1, 2, V))
         for carry, words in (({"presnt.*": "past_key_values.*"}, "no output is called like 'presnt.*'"),
                              ({"present.*": "past.*"}, "there is no input 'past.0.key'"), ({"logit": "input_ids"}, "did you mean 'logits'?"),
-                             ({"present.*": "past"}, "expected one * in both"), ({"a*b*": "c*d*"}, "expected one *"), ({3: "x"}, "expected names")):
+                             ({"present.*": "past"}, "expected one * in both"), ({"a*b*": "c*d*"}, "expected one *"), ({3: "x"}, "carry: 3 is no name")):
             with self.subTest(words), self.refused(TypeError, words):
                 self.load(decoder(), dims=DIMS, carry=carry)
             with self.subTest(words), self.refused(TypeError, words):
                 self.load(decoder(), dims=DIMS, carry=carry, sealed=True)  # names first
             with self.subTest(words), self.refused(TypeError, words):
                 plain.stream(carry)
+
+    def test_what_the_file_says_of_its_cache(self):
+        made = decoder()
+        info = hearth.inspect(made)
+        self.assertEqual(info.carry, self.f.carry)
+        self.assertEqual(info.sums, {"total_sequence_length": "past_sequence_length + sequence_length"})
+        path = FOLDER / "cached.onnx"
+        path.write_bytes(made.SerializeToString())
+        written = subprocess.run(["hearth", "inspect", "--manifest", path], capture_output=True, text=True, check=True).stdout
+        entry = tomllib.loads(written)["model"][0]
+        self.assertEqual(entry["dims"], {"batch_size": 1, "sequence_length": "1:64", "past_sequence_length": "0:64", "kv_cache_dim": 16,
+                                         "total_sequence_length": "past_sequence_length + sequence_length"})
+        self.assertEqual(entry["carry"], self.f.carry)
+        (FOLDER / "models.toml").write_text(written)
+        subprocess.run(["hearth", "prewarm", "--manifest", FOLDER / "models.toml"], capture_output=True, check=True)
+        f = hearth.load(path, dims={**DIMS, "sequence_length": (1, 64), "past_sequence_length": (0, 64)}, carry=CARRY, sealed=True)
+        self.check_step(f.stream(), [3, 4, 5], 3)
+
+    def test_without_dims_it_is_called_as_onnx_runtime_is(self):
+        f, past, all = self.load(decoder()), np.zeros((1, HEADS, 0, HEAD), F), []
+        key = value = past
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for step in range(9):
+                new = [1, 2, 3] if not step else [step]
+                all += new
+                logits, key, value = f(np.array([new]), np.ones((1, len(all)), I), key, value)
+                np.testing.assert_allclose(logits[0], logits_of(all)[-len(new):], rtol=1e-4, atol=1e-5)
+        self.assertIn("'total_sequence_length': 'past_sequence_length + sequence_length'", str(said[0].message))
+        self.assertIn("carry={'present.0.key': 'past_key_values.0.key'", str(said[0].message))
 
     def test_the_notebook_of_a_language_model(self):
         folder = FOLDER / "decoder"
