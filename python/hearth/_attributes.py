@@ -1,5 +1,6 @@
 """Guards of attributes: of objects, classes and modules, by the names that the traced code reads."""
 
+import sys
 import types
 
 from ._kinds import CALLABLE, INSTANCE_DICT, ITEM, MAPPING, MISSING, NOTHING, OF_JIT, OWNER, SAME_AS, TYPE_ATTRIBUTE  # fmt: skip
@@ -88,7 +89,7 @@ class Attributes:
             self.visit(held, one.node, INSTANCE_DICT, None, "")
         elif not one.is_whole:
             wanted = OF_JIT if is_of_jit else self.names
-            if kind is types.FunctionType:
+            if kind is types.FunctionType or f"{module_of(kind)}.{kind.__name__}" == "functools._lru_cache_wrapper":
                 wanted = wanted | {"__wrapped__"}
             for name in [name for name in held if name in wanted and name not in one.done]:
                 one.done.add(name)
@@ -114,7 +115,7 @@ class Attributes:
         for name in [name for name in self.names if name in space and name not in one.done]:
             one.done.add(name)
             found = space[name]
-            if followed or not (issubclass(type(found), CALLABLE) or hasattr(type(found), "__call__")):
+            if found is sys.modules.get("numpy.random") or followed or not (issubclass(type(found), CALLABLE) or hasattr(type(found), "__call__")):
                 self.visit(found, self.constant(space, one.value.__name__), ITEM, name, "." + name)
 
 

@@ -24,6 +24,7 @@ LIBRARIES = frozenset(
 )
 CALLABLE = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, types.MethodType)
 STATEFUL = ("numpy.random.", "random.Random", "_random.Random")
+CHANGING_MODULES = ("random", "numpy.random", "time", "secrets", "uuid")
 OF_JIT = {"_function", "_self", "__self__"}  # what of a JitFunction and BoundJit is looked at
 
 

@@ -122,6 +122,8 @@ class Walk(Attributes):
             self.todo.append((self._parts, (value, ("cell_contents",)), add(NOTHING, None)))
         elif issubclass(kind, (staticmethod, classmethod)):
             self.todo.append((self._parts, (value, ("__func__",)), add(SAME, value)))
+        elif kind is functools.cached_property:
+            self.todo.append((self._parts, (value, ("func",)), add(SAME, value)))
         elif kind is property:
             self.todo.append((self._parts, (value, ("fget",)), add(SAME, value)))
         elif issubclass(kind, Tensor):
@@ -182,7 +184,7 @@ class Walk(Attributes):
             except (AttributeError, ValueError):  # a cell that is not set
                 self._add(node, ATTRIBUTE, name, MISSING, None, "." + name)
                 continue
-            self.visit(one, node, ATTRIBUTE, name, "" if name in ("__func__", "func", "fget") else "." + name)
+            self.visit(one, node, ATTRIBUTE, name, "" if name in ("__func__", "func", "fget", "__wrapped__") else "." + name)
 
     def _builtin(self, value, add):
         """A function of a module, or a method of an object."""
@@ -238,8 +240,12 @@ class Walk(Attributes):
     def _other(self, value, kind, add):
         module = module_of(kind)
         name = f"{module}.{kind.__qualname__}"
-        if kind is types.ModuleType or issubclass(kind, types.ModuleType):
-            self._expand(value, add(SAME, value))
+        if issubclass(kind, types.ModuleType):
+            node = add(SAME, value)
+            self._expand(value, node)
+            if value.__name__ in CHANGING_MODULES:
+                self.unseen(node, f"the module {value.__name__} gives another value at each call, and what it gave when it was"
+                            " traced stays; pass it as an argument")  # fmt: skip
             return
         if issubclass(kind, type):
             node = add(SAME, value)

@@ -1,6 +1,8 @@
 // hearth.Dim: a length that varies, and what is computed of lengths.
 #include <nanobind/operators.h>
 
+#include <cmath>
+
 #include "errors.h"
 #include "hearth/graph.h"
 #include "op_call.h"
@@ -81,10 +83,22 @@ bool is_ordered_with(nb::handle other) {
   return nb::isinstance<Dim>(other) || (PyIndex_Check(other.ptr()) != 0 && !PyBool_Check(other.ptr()));
 }
 
-template <typename F>
-nb::object ordered(const Dim& a, nb::handle b, F&& call) {
+enum class Order { kLess, kLessEqual, kGreater, kGreaterEqual };
+
+// Of ints and lengths, and of floats, between which a whole number lies or not.
+nb::object ordered(const Dim& a, nb::handle b, Order order) {
+  const bool is_less_kind = order == Order::kLess || order == Order::kLessEqual;
+  if (PyFloat_CheckExact(b.ptr())) {
+    const double value = PyFloat_AsDouble(b.ptr());
+    if (std::isnan(value)) return nb::bool_(false);
+    if (std::abs(value) > 1e15) return nb::bool_((value > 0) == is_less_kind);
+    const bool rounds_up = order == Order::kLess || order == Order::kGreaterEqual;
+    return ordered(a, nb::int_(static_cast<std::int64_t>(rounds_up ? std::ceil(value) : std::floor(value))), order);
+  }
   if (!is_ordered_with(b)) return nb::borrow(Py_NotImplemented);
-  return nb::bool_(call(a, dim_of(b, "length")));
+  const Dim other = dim_of(b, "length");
+  const bool or_equal = order == Order::kLessEqual || order == Order::kGreaterEqual;
+  return nb::bool_(is_less_kind ? is_less(a, other, or_equal) : is_less(other, a, or_equal));
 }
 
 bool truth_of(const Dim& dim) {
@@ -152,22 +166,10 @@ void add_dim(nb::module_& module) {
            [](const Dim& a) { return binary(nb::int_(0), nb::cast(a), [](auto x, auto y) { return x - y; }); })
       .def("__eq__", [](const Dim& a, nb::handle b) { return equals(a, b, true); })
       .def("__ne__", [](const Dim& a, nb::handle b) { return equals(a, b, false); })
-      .def("__lt__",
-           [](const Dim& a, nb::handle b) {
-             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(x, y, false); });
-           })
-      .def("__le__",
-           [](const Dim& a, nb::handle b) {
-             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(x, y, true); });
-           })
-      .def("__gt__",
-           [](const Dim& a, nb::handle b) {
-             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(y, x, false); });
-           })
-      .def("__ge__",
-           [](const Dim& a, nb::handle b) {
-             return ordered(a, b, [](const Dim& x, const Dim& y) { return is_less(y, x, true); });
-           })
+      .def("__lt__", [](const Dim& a, nb::handle b) { return ordered(a, b, Order::kLess); })
+      .def("__le__", [](const Dim& a, nb::handle b) { return ordered(a, b, Order::kLessEqual); })
+      .def("__gt__", [](const Dim& a, nb::handle b) { return ordered(a, b, Order::kGreater); })
+      .def("__ge__", [](const Dim& a, nb::handle b) { return ordered(a, b, Order::kGreaterEqual); })
       .def("__bool__", &truth_of)
       .def("__hash__",
            [](const Dim& dim) -> std::int64_t { refuse_number(dim, "a hash (a dict's key, an element of a set)"); })
@@ -180,6 +182,29 @@ void add_dim(nb::module_& module) {
       .def("__rtruediv__",
            [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "a quotient by / (use //)"); })
       .def("__pow__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "a power"); })
+      .def("__abs__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__abs__"); })
+      .def("__invert__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__invert__"); })
+      .def("__round__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__round__"); })
+      .def("__floor__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__floor__"); })
+      .def("__ceil__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__ceil__"); })
+      .def("__trunc__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__trunc__"); })
+      .def("__complex__", [](const Dim& dim, const nb::args&) -> nb::object { refuse_number(dim, "__complex__"); })
+      .def("__rpow__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rpow__"); })
+      .def("__divmod__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__divmod__"); })
+      .def("__rdivmod__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rdivmod__"); })
+      .def("__and__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__and__"); })
+      .def("__rand__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rand__"); })
+      .def("__or__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__or__"); })
+      .def("__ror__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__ror__"); })
+      .def("__xor__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__xor__"); })
+      .def("__rxor__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rxor__"); })
+      .def("__lshift__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__lshift__"); })
+      .def("__rlshift__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rlshift__"); })
+      .def("__rshift__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rshift__"); })
+      .def("__rrshift__", [](const Dim& dim, nb::handle) -> nb::object { refuse_number(dim, "__rrshift__"); })
+      .def("__rfloordiv__",
+           [](nb::handle a, nb::handle b) { return binary(b, a, [](auto x, auto y) { return x / y; }); })
+      .def("__rmod__", [](nb::handle a, nb::handle b) { return binary(b, a, [](auto x, auto y) { return x % y; }); })
       .def_prop_ro("_key",
                    [](const Dim& dim) {
                      std::vector<client::Variable> variables;

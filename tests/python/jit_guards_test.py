@@ -3,6 +3,9 @@ import collections
 import dataclasses
 import functools
 import gc
+import math
+import random
+import time
 import types
 import warnings
 import weakref
@@ -218,6 +221,31 @@ class Guards(Place):
         self.follows(hearth.jit(lambda v: v * sum(getattr(names, f"w{i}") for i in range(2))),
                      lambda: setattr(names, "w1", 4.0), X)
 
+    def test_cached_properties_and_functions(self):
+        class Cached:
+            def __init__(self):
+                self.base = [2.0]
+
+            @functools.cached_property
+            def twice(self):
+                return self.base[0] * 2
+
+            @functools.lru_cache
+            def power(self, n):
+                return self.base[0] ** n
+
+        one = Cached()
+        f = hearth.jit(lambda v: v * one.twice)
+        self.check(f(X), X * 4)
+        self.check(f(X), X * 4)
+        one.twice = 7.0
+        self.check(f(X), X * 7)
+        g = hearth.jit(lambda v: v * one.power(2))
+        self.check(g(X), X * 4)
+        one.base[0] = 3.0
+        Cached.power.cache_clear()
+        self.check(g(X), X * 9)
+
     def test_functions_that_are_called(self):
         def change():
             global amount
@@ -339,7 +367,10 @@ class Guards(Place):
         large, generator, draws = np.ones((1000, 100), F), (i for i in range(9)), np.random.default_rng(0)
         for f, text in ((hearth.jit(lambda v: v @ large), "reads large: its elements are not compared"),
                         (hearth.jit(lambda v: v + next(generator)), "reads generator: a generator is not compared"),
-                        (hearth.jit(lambda v: v + F(draws.random())), "reads draws: a Generator is not compared")):
+                        (hearth.jit(lambda v: v + F(draws.random())), "reads draws: a Generator is not compared"),
+                        (hearth.jit(lambda v: v + F(np.random.random())), "the module numpy.random gives another value"),
+                        (hearth.jit(lambda v: v + random.random()), "the module random gives another value"),
+                        (hearth.jit(lambda v: v + F(time.time())), "the module time gives another value")):
             with warnings.catch_warnings(record=True) as said:
                 warnings.simplefilter("always")
                 f(np.ones((2, 1000), F))
@@ -445,8 +476,16 @@ class Lengths(Place):
             lambda x: x * 2 if x.shape[0] < 4 else x,
             lambda x: x * 2 if 4 >= x.shape[0] else x,
             lambda x: x * 2 if x.shape[0] == 4.0 else x,
+            lambda x: x * 2 if x.shape[0] < 3.5 else x,
+            lambda x: x * 2 if x.shape[0] in (2, 3) else x,
+            lambda x: x[: max(x.shape[0], 4)],
+            lambda x: x * min(x.shape[0], 3),
+            lambda x: x * 2 if 7 // x.shape[0] == 2 else x,
+            lambda x: x * 2 if x.shape[0] == x.shape[1] else x,
+            lambda x: x if not x.shape[0] - 3 else x * 2,
         ):
-            self.branches(f, 3, 1)
+            with self.subTest(f.__code__.co_firstlineno):
+                self.branches(f, 3, 1)
 
     def test_a_branch_that_the_bounds_decide(self):
         for f in (
@@ -455,6 +494,9 @@ class Lengths(Place):
             lambda x: x * 2 if x.shape[0] >= 1 and x.shape[0] <= 8 else x,
             lambda x: x * 2 if x.shape[0] + 1 > x.shape[0] else x,
             lambda x: x * 2 if x.shape[0] != x.shape[0] else x,
+            lambda x: x * 2 if 0.5 < x.shape[0] < 8.5 and x.shape[0] < float("inf") else x,
+            lambda x: x * max(x.shape[0] * 0 + 2, 1),
+            lambda x: x * (x.shape[0] and 2),
             lambda x: x * 2 if x.shape[0] == "n" or x.shape[0] is None or x.shape[0] == 2.5 else x,
         ):
             self.branches(f, 3, 1, raises=False)
@@ -467,6 +509,14 @@ class Lengths(Place):
             lambda x: x * int(x.shape[0]),
             lambda x: x * float(x.shape[0]),
             lambda x: x * (1 / x.shape[0]),
+            lambda x: x * 2 ** x.shape[0],
+            lambda x: x * abs(x.shape[0]),
+            lambda x: x * round(x.shape[0]),
+            lambda x: x * divmod(x.shape[0], 2)[0],
+            lambda x: x * (x.shape[0] & 1),
+            lambda x: x * math.ceil(x.shape[0]),
+            lambda x: x * math.sqrt(x.shape[0]),
+            lambda x: x * len(x),
             lambda x: x * [1.0, 2.0, 3.0, 4.0][x.shape[0]],
         ):
             jitted = hearth.jit(f, dims={"x": {0: hearth.Dim("n", 1, 8)}})
