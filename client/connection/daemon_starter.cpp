@@ -65,7 +65,12 @@ absl::Status start_daemon(const std::string& socket_path, Clock::time_point dead
     HEARTH_ASSIGN_OR_RETURN(bool accepts, daemon_accepts(socket_path));
     if (accepts) return absl::OkStatus();
     absl::StatusOr<std::optional<runtime::FileLock>> locked = runtime::FileLock::try_acquire(lock_path);
-    if (!locked.ok()) return absl::UnavailableError(std::string(locked.status().message()));
+    if (!locked.ok()) {
+      return absl::UnavailableError(
+          str_cat(std::string(locked.status().message()),
+                  "; set HEARTH_SOCKET to a path in a folder of yours that can be written, or "
+                  "load a plan file, which needs no daemon"));
+    }
     lock = *std::move(locked);
     if (lock) break;
     if (is_cancelled()) return cancelled();

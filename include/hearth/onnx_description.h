@@ -33,7 +33,7 @@ struct ModelDescription {
   std::map<std::string, std::int64_t> opsets;  // by domain; "" is ONNX's own
   std::vector<DescribedValue> inputs, outputs;
   std::vector<std::string> dims;  // that vary, of inputs, each once; not those that are expressions of others
-  // Of a decoder with a cache: outputs that are inputs of the next call, and lengths that are sums of others, as
+  // What a decoder with a cache has: outputs that are inputs of the next call, and lengths that are sums of others, as
   // ImportOptions.dim_expressions takes them: {"total", "past + new"}.
   std::map<std::string, std::string> carried, sums;
   std::uint64_t parameters = 0, parameter_bytes = 0;

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import sys
 
 
@@ -11,6 +12,7 @@ def _run(name):
         program = shutil.which(name)
     if program is None:
         sys.exit(f"{name} is not installed here: pip install hearth-compiler-daemon")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it: hearth inspect m | head
     os.execv(program, [name, *sys.argv[1:]])
 
 

@@ -134,6 +134,9 @@ def printable(text):
 def of_status(code, text, kind=None):
     """The exception that a status of the C++ library is."""
     text = spelled(text)
+    text = text.replace("or begin anew with set_carried", "or begin anew with stream.reset()")
+    if "argument 'key' is " in text and "expected uint32 [2]" in text:
+        text = text.replace("expected uint32 [2]", "expected uint32 [2], as hearth.ops.random_key(0) gives it")
     text = text.replace("; install it, start one,", "; install it (pip install hearth-compiler-daemon), start one,")
     if "--" in text or "MIN:MAX" in text:
         import re

@@ -317,8 +317,11 @@ class JitFunction:
 
     @property
     def stats(self):
+        """A JitStats; of a method that is looked up on its class, of all objects together."""
         with self._lock:
-            return JitStats(self._traces, self._hits, self._evictions, len(self._kept()))
+            own = (self._traces, self._hits, self._evictions, len(self._kept()))
+            rows = [own, *(bound.stats for _, bound in list(self._owned.values()))]
+            return JitStats(*map(sum, zip(*rows)))
 
     def __repr__(self):
         return f"hearth.jit({getattr(self, '__qualname__', self._function)!s}: {len(self.graphs)} plans)"
@@ -381,8 +384,10 @@ def _dims_of(dims):
             lengths = dict(enumerate(lengths))
         made[name] = {axis: dim for axis, dim in lengths.items() if dim is not None}
         for axis, dim in made[name].items():
+            if isinstance(dim, tuple) and len(dim) == 2 and all(isinstance(one, int) for one in dim):
+                dim = made[name][axis] = Dim(f"{name}.{axis}", *dim)
             if not isinstance(dim, Dim):
-                raise InvalidArgument(f"jit: dims of {name!r}, axis {axis}: {dim!r}; expected a hearth.Dim")
+                raise InvalidArgument(f"jit: dims of {name!r}, axis {axis}: {dim!r}; expected a hearth.Dim, or (min, max)")
     return made
 
 
@@ -396,7 +401,7 @@ def jit(function=None, *, dims=None, capacity=16, dynamic_scalars=False, **optio
 
     Args:
         function: of arrays, tensors, numbers, strings, and lists, tuples, dicts and dataclasses of these.
-        dims: lengths that vary: {"x": {0: hearth.Dim("batch", 1, 8)}}.
+        dims: lengths that vary: {"x": {0: hearth.Dim("batch", 1, 8)}}; (1, 8) for one that has no name.
         capacity: plans that are kept; the least recently used one goes.
         dynamic_scalars: ints and floats among the arguments are arrays without axes in the trace, of the type of what they
             meet, so that one plan is for all of them. They are no numbers then: no lengths, axes or branches.

@@ -85,7 +85,7 @@ bool is_ordered_with(nb::handle other) {
 
 enum class Order { kLess, kLessEqual, kGreater, kGreaterEqual };
 
-// Of ints and lengths, and of floats, between which a whole number lies or not.
+// Compares with ints and lengths, and with floats, between which a whole number lies or not.
 nb::object ordered(const Dim& a, nb::handle b, Order order) {
   const bool is_less_kind = order == Order::kLess || order == Order::kLessEqual;
   if (PyFloat_CheckExact(b.ptr())) {

@@ -158,7 +158,8 @@ absl::Status Instance::set_shapes(std::span<const ShapeView> shapes,
     const auto is_open = [&](std::size_t variable) { return state.wanted[variable] == kOpen; };
     if (std::any_of(source.needs.begin(), source.needs.end(), is_open)) continue;
     const ShapeView shape = shapes[source.input];
-    if (source.axis >= shape.size()) continue;  // the check of all says it
+    if (shape.size() != state.wire().buffers[state.inputs_in_order[source.input]].shape.size())
+      return state.check_shape(source.input, shape);
     HEARTH_RETURN_IF_ERROR(state.read_value(source, shape[source.axis]));
   }
   for (std::size_t v = 0; v < vars.size(); ++v) {

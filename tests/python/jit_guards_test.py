@@ -143,6 +143,7 @@ class Guards(Place):
             self.check(net.forward(X), X * 4)
             self.check(model(X), X * 2)
         self.assertEqual((net.forward.stats.traces, model.stats.traces), (1, 1))
+        self.assertGreaterEqual(Net.forward.stats.traces, 1)  # of all objects
 
         class Both:
             @hearth.jit
@@ -500,6 +501,14 @@ class Lengths(Place):
             lambda x: x * 2 if x.shape[0] == "n" or x.shape[0] is None or x.shape[0] == 2.5 else x,
         ):
             self.branches(f, 3, 1, raises=False)
+
+    def test_a_length_that_has_no_name(self):
+        f = hearth.jit(lambda x: x * 2, dims={"x": {0: (1, 8)}})
+        for n in (1, 5):
+            np.testing.assert_array_equal(f(np.ones((n, 3), F)), np.full((n, 3), 2, F))
+        self.assertEqual(f.stats.traces, 1)
+        with self.refused(ValueError, "expected a hearth.Dim, or (min, max)"):
+            hearth.jit(lambda x: x, dims={"x": {0: (1, 2, 3)}})
 
     def test_a_length_where_a_number_is_needed(self):
         for f in (
