@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/printable.h"
 #include "hearth/v1/artifact.pb.h"
 #include "hearth/v1/graph.pb.h"
 #include "hearth/v1/tuning.pb.h"
@@ -206,6 +207,48 @@ std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMat
     if (find(wanted, part.name) == wanted.parts().end()) names.push_back(part.name);
   }
   return names;
+}
+
+namespace {
+
+std::string number_text(std::string_view bytes) {
+  Reader in(bytes);
+  const std::uint64_t value = in.u64();
+  return in.ok() && in.at_end() ? absl::StrCat(value) : "";
+}
+
+// "batch 1 to 8, time 16"
+std::string vars_text(std::string_view bytes) {
+  constexpr std::uint64_t kShown = 4;
+  Reader in(bytes);
+  const std::uint64_t count = in.u64();
+  std::vector<std::string> all;
+  for (std::uint64_t i = 0; in.ok() && i < std::min(count, kShown); ++i) {
+    const std::string name = printable(in.bytes(), 40);
+    const auto least = static_cast<std::int64_t>(in.u64()), most = static_cast<std::int64_t>(in.u64());
+    all.push_back(least == most ? absl::StrCat(name, " ", least) : absl::StrCat(name, " ", least, " to ", most));
+  }
+  if (!in.ok()) return "";
+  if (count > kShown) all.push_back("...");
+  return all.empty() ? "no lengths that vary" : absl::StrJoin(all, ", ");
+}
+
+std::string value_text(const KeyMaterial& material, const std::string& part) {
+  for (const KeyPart& one : material.parts()) {
+    if (one.name != part) continue;
+    if (part == "graph.vars") return vars_text(one.bytes);
+    if (part == "target.device" || part == "target.arch" || part == "target.triple") return printable(one.bytes, 40);
+    const bool is_number = part == "target.threads" || part == "target.vector_bits" || part.starts_with("options.");
+    return is_number ? number_text(one.bytes) : "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string part_values(const KeyMaterial& wanted, const KeyMaterial& other, const std::string& part) {
+  const std::string here = value_text(wanted, part), there = value_text(other, part);
+  return here.empty() || there.empty() ? "" : absl::StrCat(here, " here, ", there, " there");
 }
 
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,

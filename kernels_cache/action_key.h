@@ -59,6 +59,9 @@ Digest key(const KeyMaterial& material);
 // Names of parts whose bytes differ, or that only one side has, in the order of `wanted`, then of `other`.
 std::vector<std::string> differing_parts(const KeyMaterial& wanted, const KeyMaterial& other);
 
+// What a part is in both, for people: "2 here, 1 there"; "" for parts that no short text says.
+std::string part_values(const KeyMaterial& wanted, const KeyMaterial& other, const std::string& part);
+
 // `build_id` covers compiler sources and the LLVM version. `blobs` names the blob libraries that lowering may use;
 // empty when there are none, and then no part of the key.
 KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, const v1::CompileOptions& options,

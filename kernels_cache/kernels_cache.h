@@ -109,6 +109,7 @@ struct CacheHealth {
 struct MissExplanation {
   Digest nearest_key{};                // the most similar stored entry of the same model
   std::vector<std::string> differing;  // names of key parts, see differing_parts()
+  std::vector<std::string> values;     // of each, part_values()
 };
 
 class KernelsCache {

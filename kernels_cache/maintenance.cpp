@@ -351,7 +351,9 @@ std::optional<MissExplanation> KernelsCache::Impl::explain_miss(const KeyMateria
       const std::size_t distance =
           differing.size() + (std::ranges::any_of(differing, is_other_graph) ? kOtherGraphDistance : 0);
       if (nearest && nearest_distance <= distance) continue;
-      nearest = MissExplanation{action.key, std::move(differing)};
+      std::vector<std::string> values;
+      for (const std::string& part : differing) values.push_back(part_values(material, *other, part));
+      nearest = MissExplanation{action.key, std::move(differing), std::move(values)};
       nearest_distance = distance;
     }
     last = sizes->back();

@@ -65,8 +65,13 @@ std::string explain_nearest(const std::optional<cache::MissExplanation>& nearest
   if (!nearest || is_of_another_user(*nearest)) return "no plan of this model is";
   const bool is_same_graph =
       !std::ranges::any_of(nearest->differing, [](const auto& part) { return part == "graph.nodes"; });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < nearest->differing.size(); ++i) {
+    const bool has_values = i < nearest->values.size() && !nearest->values[i].empty();
+    parts.push_back(absl::StrCat(nearest->differing[i], has_values ? " (" + nearest->values[i] + ")" : ""));
+  }
   return absl::StrCat("the nearest ", is_same_graph ? "of this model" : "of a graph like it", " differs in ",
-                      absl::StrJoin(nearest->differing, ", "));
+                      absl::StrJoin(parts, ", "));
 }
 
 bool is_of_another_user(const cache::MissExplanation& nearest) {

@@ -42,7 +42,7 @@ TEST_CASE("sealed: what is not in the cache is an error that says what is missin
   CHECK(sealed({"--threads", "1"}).code == 0);
   const Ran others = sealed({"--threads", "2"});
   CHECK(others.code == 1);
-  CHECK_THAT(others.err, Contains("the nearest of this model differs in target.threads"));
+  CHECK_THAT(others.err, Contains("the nearest of this model differs in target.threads (2 here, 1 there)"));
   CHECK(place.stats()["kernels_compiled"] == compiled);
   place.environment()["HEARTH_SEALED"] = "1";
   CHECK(place.run({"hearth", "run", digits_model(), "--threads", "2"}).code == 1);

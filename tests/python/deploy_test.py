@@ -192,6 +192,11 @@ class Deploy(Place):
             hearth.prewarm([FOLDER / "none.onnx", Net().forward], X, report=report)
         receipt = json.loads(report.read_text())
         self.assertEqual((receipt["complete"], len(receipt["covered"]), receipt["missing"][0]["model"]), (False, 1, str(FOLDER / "none.onnx")))
+        self.load(made, dims={"n": (1, 6)}, threads=1)
+        for dims, threads, words in (({"n": (1, 6)}, 3, "target.threads (3 here, 1 there)"),
+                                     ({"n": (1, 7)}, 1, "graph.vars (n 1 to 7 here, n 1 to 6 there)")):
+            with self.subTest(words), self.refused(hearth.FailedPrecondition, words):
+                self.load(made, dims=dims, threads=threads, sealed=True)
         with self.refused(hearth.FailedPrecondition, "fill the cache with: hearth prewarm MODEL.onnx --dim n=2:5 --dim m=1,4 --threads 1"):
             two = model([node("MatMul", ["x", "x2"], ["y"])], {"x": (F, ["n", "m"]), "x2": (F, ["m", 2])}, {"y": F})
             hearth.load(two.SerializeToString(), dims={"n": (2, 5), "m": [1, 4]}, threads=1, sealed=True)
