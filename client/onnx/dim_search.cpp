@@ -214,7 +214,7 @@ class Search {
     options_.dims.insert_or_assign(name, length);
   }
 
-  // Of the ranges, each of which holds alone, those that hold at once: batches are the first to be left out.
+  // Finds those of the ranges that hold at once, as each does alone: batches are the first to be left out.
   void find_together() {
     std::vector<std::string> names = result_.ranged;
     std::stable_partition(names.begin(), names.end(),

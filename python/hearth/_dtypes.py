@@ -213,7 +213,7 @@ class Info:
     """What hearth.__array_namespace_info__() gives: the standard's inspection of what there is."""
 
     def capabilities(self):
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 16}
 
     def default_device(self):
         return "cpu"

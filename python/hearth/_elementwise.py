@@ -2,7 +2,7 @@
 
 from . import _hearth
 from ._dtypes import dtype_of, isdtype
-from ._errors import CallError, InvalidArgument
+from ._errors import CallError, OutOfRange
 from ._hearth import Tensor
 from ._reductions import as_tensor
 
@@ -236,7 +236,7 @@ def check_axis(axis, ndim, what):
         raise CallError(f"{what}: axis is {axis!r}; expected an int")
     axis = axis.__index__()
     if not -ndim <= axis < ndim:
-        raise InvalidArgument(f"{what}: axis {axis} of an array of {ndim} axes")
+        raise OutOfRange(f"{what}: axis {axis} of an array of {ndim} axes")
     return axis % ndim
 
 

@@ -213,6 +213,9 @@ class Moving(Api):
             self.check(hearth.roll(V, shift, axis=axis), np.roll(V, shift, axis=axis))
         with self.refused(TypeError, "2 shifts without an axis"):
             hearth.roll(V, (1, 2))
+        for call in (lambda: hearth.expand_dims(V, 3), lambda: hearth.moveaxis(V, 2, 0), lambda: hearth.unstack(V, axis=-3)):
+            with self.refused(IndexError, "of an array of"):
+                call()
         with self.refused(TypeError, "2 shifts along 3 axes"):
             hearth.roll(V, (1, 2), axis=(0, 1, 0))
 
