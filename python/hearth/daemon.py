@@ -2,18 +2,14 @@
 
 import json
 import os
-import shutil
 import subprocess
 
+from ._command import find_program
 from ._errors import FailedPrecondition, NotFound
 
 
 def _command():
-    """The hearth command: of the hearth-compiler-daemon wheel, beside HEARTH_DAEMON, or on PATH."""
-    places = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hearth")]
-    if os.environ.get("HEARTH_DAEMON"):
-        places.append(os.path.join(os.path.dirname(os.environ["HEARTH_DAEMON"]), "hearth"))
-    found = next((one for one in places if os.access(one, os.X_OK)), None) or shutil.which("hearth")
+    found = find_program("hearth")
     if found is None:
         raise NotFound("the hearth command is not installed here: pip install hearth-compiler-daemon, or Debian's package hearth")
     return found

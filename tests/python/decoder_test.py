@@ -5,7 +5,7 @@ import subprocess
 import tomllib
 import warnings
 
-from place import FOLDER, F, I, Place, hearth, model, np, random, skipping
+from place import BIN, FOLDER, F, I, Place, hearth, model, np, random, skipping
 from place import ROOT, node
 
 V, D, HEADS, HEAD = 64, 32, 2, 16
@@ -113,13 +113,13 @@ class Decoder(Place):
         self.assertEqual(info.sums, {"total_sequence_length": "past_sequence_length + sequence_length"})
         path = FOLDER / "cached.onnx"
         path.write_bytes(made.SerializeToString())
-        written = subprocess.run(["hearth", "inspect", "--manifest", path], capture_output=True, text=True, check=True).stdout
+        written = subprocess.run([BIN / "hearth", "inspect", "--manifest", path], capture_output=True, text=True, check=True).stdout
         entry = tomllib.loads(written)["model"][0]
         self.assertEqual(entry["dims"], {"batch_size": 1, "sequence_length": "1:64", "past_sequence_length": "0:64", "kv_cache_dim": 16,
                                          "total_sequence_length": "past_sequence_length + sequence_length"})
         self.assertEqual(entry["carry"], self.f.carry)
         (FOLDER / "models.toml").write_text(written)
-        subprocess.run(["hearth", "prewarm", "--manifest", FOLDER / "models.toml"], capture_output=True, check=True)
+        subprocess.run([BIN / "hearth", "prewarm", "--manifest", FOLDER / "models.toml"], capture_output=True, check=True)
         f = hearth.load(path, dims={**DIMS, "sequence_length": (1, 64), "past_sequence_length": (0, 64)}, carry=CARRY, sealed=True)
         self.check_step(f.stream(), [3, 4, 5], 3)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 
-from place import FOLDER, F, Place, hearth, model, node, np, random, skipping
+from place import BIN, FOLDER, F, Place, hearth, model, node, np, random, skipping
 
 X, W = random(2, 4), random(4, 3, seed=1)
 
@@ -88,7 +88,7 @@ class Deploy(Place):
             self.check(where, np.nonzero(a))  # as many as there are, not as many as there may be
         path = FOLDER / "sub.onnx"
         path.write_bytes(made.SerializeToString())
-        subprocess.run(["hearth", "export", path, "-o", FOLDER / "cli.hearth"], check=True, capture_output=True)
+        subprocess.run([BIN / "hearth", "export", path, "-o", FOLDER / "cli.hearth"], check=True, capture_output=True)
         self.check(hearth.load(FOLDER / "cli.hearth")(a, unread, b)[0], b - a)
 
     def test_explain_and_profile(self):

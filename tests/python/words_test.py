@@ -117,7 +117,7 @@ class Words(Place):
         self.assertNotIn("f32", str(refused.error))
         with self.refused(ValueError, "argument 'key' is int64 []"):
             hearth.ops.random_normal((2,), 0)
-        self.assertIn("INPUT 'in0' float32 [2, 3, 4]", hearth.trace(lambda v: v + 1, X).graph.summary())
+        self.assertIn("INPUT 'v' float32 [2, 3, 4]", hearth.trace(lambda v: v + 1, X).graph.summary())
         self.assertEqual(hearth._errors.spelled("'f32' f32 [i8, f32] x.f32 \"u8\" u8"), "'f32' float32 [int8, float32] x.f32 \"u8\" uint8")
 
     def test_printing_and_iterating_compute_once(self):
