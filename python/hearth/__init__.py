@@ -25,17 +25,15 @@ from ._errors import (
 )
 from . import ops
 from ._array_api import *
+from ._array_api import LATER as _array_api_later
 from ._array_api import __all__ as _array_api_names
 from ._dims import Range
 from ._dtypes import DType
 from ._errors import CompileWarning, TraceError, TraceWarning
-from ._inspect import ModelInfo, inspect
-from ._lazy import LazyFunction
 from ._hearth import safetensors as _safetensors
 from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
 from ._jit import JitFunction, JitStats, jit
 from ._load import load
-from ._prewarm import prewarm
 from ._trace import TracedFunction, Tracer, trace
 from ._tensor import evaluate, parameter, tensor
 from ._types import Outputs, Stats, Value, Variable, WeightsReport
@@ -97,6 +95,7 @@ __all__ = [
     "tensor",
     "trace",
     *_array_api_names,
+    *_array_api_later,
 ]
 
 
@@ -139,19 +138,23 @@ def _methods():
 _methods()
 
 
+# Loaded when they are asked for.
+_LATER = {
+    "LazyFunction": "_lazy", "ModelInfo": "_inspect", "daemon": "daemon", "inspect": "_inspect", "linalg": "linalg",
+    "outer": "linalg", "prewarm": "_prewarm", "show_config": "_config", "tensordot": "linalg", "vecdot": "linalg",
+}  # fmt: skip
+
+
 def __getattr__(name):
     if name in ("Pool", "Future"):
         from . import _pool
 
         return getattr(_pool, name)
-    if name == "daemon":
+    if name in _LATER:
         import importlib
 
-        return importlib.import_module(".daemon", __name__)
-    if name == "show_config":
-        from ._config import show_config
-
-        return show_config
+        module = importlib.import_module("." + _LATER[name], __name__)
+        return module if name == _LATER[name] else getattr(module, name)
     if name == "Profile":
         from ._show import Profile
 

@@ -5,10 +5,7 @@ import os
 
 from . import _dims, _hearth, _progress
 from ._errors import CallError, Error, FailedPrecondition, InvalidArgument, Unimplemented, printable
-from ._inspect import inspect
-from ._carry import expand_carry
-from ._lazy import LazyFunction
-from ._prewarm import command_of, note
+from ._recordings import note
 from ._source import source_of
 
 _WEIGHTS = ("f32", "bf16", "int8")
@@ -120,10 +117,14 @@ def load(
     if carry:
         if not isinstance(carry, dict):
             raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")
+        from ._carry import expand_carry
+
         carry = options["carry"] = expand_carry(carry, path, data)
     if example is None and not carry:
         lazy = _left_open(path, data, dims, constants)
         if lazy is not None:
+            from ._lazy import LazyFunction
+
             arguments = {"constants": constants, "weights": weights, "threads": threads, "device": device, "sealed": sealed,
                          "deadline": deadline, "progress": progress, "copy": copy, "name": name, "socket": socket,
                          "fast_math": fast_math, "allow_links": allow_links}  # fmt: skip
@@ -142,6 +143,8 @@ def load(
         remedy = "fill the cache with hearth prewarm"
         if remedy not in str(error):
             raise
+        from ._prewarm import command_of
+
         line = command_of(os.fsdecode(path) if path is not None else "MODEL.onnx", dims, threads, weights, carry)
         made = FailedPrecondition(str(error).replace(remedy, f"fill the cache with: {line}"))
         made.code, made.kind = error.code, error.kind
@@ -154,6 +157,8 @@ def load(
 def _left_open(path, data, dims, constants):
     """What the file says of itself, where it has lengths that vary and `dims` gives none for some of them; else None. A name
     that the file has not is refused when the model is imported, which says what there is."""
+    from ._inspect import inspect
+
     try:
         info = inspect(data if path is None else os.fsdecode(path))
     except Error:

@@ -4,7 +4,7 @@ from . import _hearth
 from ._errors import FailedPrecondition, TraceError
 from ._guards import Seen
 from ._hearth import Array, Dim, Tensor
-from ._prewarm import note
+from ._recordings import note
 from ._trees import Leaf, array_key, flatten, unflatten
 
 

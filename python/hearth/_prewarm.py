@@ -5,16 +5,7 @@ import sys
 
 from . import _hearth
 from ._errors import CallError, Error, InvalidArgument
-
-_recordings = []  # of the calls that are going on: lists of (name, Function)
-
-
-def note(name, function):
-    """A function was prepared."""
-    for made in _recordings:
-        made.append((name, function))
-    return function
-
+from ._recordings import going_on
 
 def prewarm(what, *examples, report=None, **options):
     """Compiles what a service will load, into the cache of this machine's compile service.
@@ -35,14 +26,14 @@ def prewarm(what, *examples, report=None, **options):
     covered, missing, first = [], [], None
     for one in all:
         made = []
-        _recordings.append(made)
+        going_on.append(made)
         try:
             _do(one, examples, options)
         except Error as error:
             missing.append({"model": _name_of(one), "error": str(error)})
             first = first or error
         finally:
-            _recordings.remove(made)
+            going_on.remove(made)
         covered += made
     if report is not None:
         _write(report, len(all), covered, missing)

@@ -136,8 +136,8 @@ def signature(name, function):
 
 def text():
     lines = [HEAD]
-    for name in _array_api.__all__:
-        value = getattr(_array_api, name)
+    for name in sorted([*_array_api.__all__, *_array_api.LATER]):
+        value = getattr(hearth, name)
         if isinstance(value, _dtypes.DType):
             lines.append(f"{name}: DType")
         elif isinstance(value, float):
