@@ -56,6 +56,8 @@ def _of_lists(data, dtype):
 
 def parameter(data, name=None):
     """A tensor of weights: a copy of the elements. With a name, graphs know it by that; two of one name are an error."""
+    if getattr(data, "requires_grad", False) is True and hasattr(data, "detach"):  # of torch.nn, whose values are copied
+        data = data.detach()
     return _hearth.parameter(data, name)
 
 

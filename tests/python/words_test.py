@@ -64,6 +64,12 @@ class Words(Place):
         self.check(t.view(torch.int32), w.view(torch.int32))
         self.assertEqual((t.size(), t.size(0), t.size, t.size + 1), ((3, 4), 3, 12, 13))
 
+    @unittest.skipUnless(torch, "torch is not installed")
+    def test_parameters_of_a_torch_module(self):
+        layer = torch.nn.Linear(4, 3)
+        w, b = (hearth.parameter(one, name) for name, one in layer.named_parameters())
+        self.check(hearth.jit(lambda x: hearth.ops.linear(x, w, b))(X), layer(torch.from_numpy(X)).detach().numpy())
+
     def test_numpys_functions(self):
         t = hearth.tensor(X)
         for name, *args in (("sin",), ("exp",), ("abs",), ("mean",), ("sum",), ("max",), ("add", 1), ("maximum", 0.5), ("power", 2), ("isnan",)):
