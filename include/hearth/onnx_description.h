@@ -1,8 +1,9 @@
 // What a model file says of itself, before anything is prepared: its inputs, outputs and dimensions, and what of it is not
 // supported. Read from the file alone: nothing is imported, no weight is read. Thread-safe.
 //
-//   absl::StatusOr<ModelDescription> model = describe_model("model.onnx");
-//   for (const std::string& name : model->dims) …   // what ImportOptions.dims may give
+//   const absl::StatusOr<hearth::onnx::ModelDescription> model = hearth::onnx::describe_model("model.onnx");
+//   if (!model.ok()) return model.status();
+//   for (const std::string& name : model->dims) std::puts(name.c_str());  // what ImportOptions.dims may give
 #pragma once
 #include <cstdint>
 #include <map>

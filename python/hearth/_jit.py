@@ -1,12 +1,12 @@
 """hearth.jit: functions of tensors that are recorded once and replayed."""
 
-import sys
 from _thread import RLock
 from collections import OrderedDict, namedtuple
 
 from . import _hearth, _load
 from ._errors import CallError, InvalidArgument, TraceError
-from ._hearth import Dim, Tensor
+from ._hearth import Tensor
+from ._keys import dims_of, plain_key, shape_key, sort
 from ._plan import Plan, inlined
 from ._retraces import TRACES_TO_SAY, described, difference, warn
 from ._trees import Leaf, array_key, flatten, is_guarded, leaf_names, scalar_key, unflatten
@@ -31,7 +31,7 @@ class JitFunction:
         if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
             raise InvalidArgument(f"jit: capacity is {capacity!r}; expected an int from 1 on")
         self._function = function
-        self._dims = _dims_of(dims)
+        self._dims = dims_of(dims)
         self._capacity = capacity
         self._dynamic_scalars = bool(dynamic_scalars)
         self._given = {"dims": dims, "capacity": capacity, "dynamic_scalars": dynamic_scalars, **options}
@@ -105,7 +105,7 @@ class JitFunction:
             return self._function(owner, *args, **kwargs) if owner is not None else self._function(*args, **kwargs)
         leaves, gives_tensors = args, not args
         others = ()
-        key, tree = None if kwargs or self._dims else _plain_key(args), None
+        key, tree = None if kwargs or self._dims else plain_key(args), None
         if key is None:
             leaves, tree, key, others = self._flatten(args, kwargs)
             gives_tensors = not leaves or any(type(one) is Tensor for one in leaves)
@@ -165,7 +165,7 @@ class JitFunction:
         kwargs = {word: kwargs[word] for word in sorted(kwargs)}
         kwargs_tree, kwargs_key = flatten(kwargs, f"{name}: arguments", leaves, key_of)
         shapes = self._shapes(args_tree, kwargs_tree, leaves)
-        keys = tuple((array_key(leaf)[0], _sort(leaf), _shape_key(shape)) for leaf, shape in zip(leaves, shapes))
+        keys = tuple((array_key(leaf)[0], sort(leaf), shape_key(shape)) for leaf, shape in zip(leaves, shapes))
         return leaves, (args_tree, kwargs_tree), (args_key, kwargs_key, keys), others
 
     def _shapes(self, args_tree, kwargs_tree, leaves):
@@ -258,7 +258,7 @@ class JitFunction:
             raise TraceError(f"prepare() within a trace; call the function itself (at {_hearth.location()})")
         owner = self._owner() if self._owner is not None else None
         leaves, tree, key, others = self._flatten(args, kwargs)
-        plain = None if kwargs or self._dims else _plain_key(args)
+        plain = None if kwargs or self._dims else plain_key(args)
         key = key if plain is None else plain
         values = tuple(value for value, _ in others)
         for plan in self._plans.get(key, ()):
@@ -343,52 +343,6 @@ class BoundJit:
 
     def __reduce__(self):
         return getattr, (self.__self__, self._function.__name__)
-
-
-def _plain_key(args):
-    """The key of numpy's arrays alone, which is made without walking them; None of others."""
-    ndarray, key = _ndarray(), []
-    for one in args:
-        if type(one) is not ndarray:
-            return None
-        key.append(one.dtype)
-        key.append(one.shape)
-    return tuple(key)
-
-
-def _sort(leaf):
-    """Whether a leaf is a tensor, a Python number, or an array."""
-    return type(leaf) if type(leaf) in (Tensor, int, float) else None
-
-
-def _shape_key(shape):
-    return tuple(one._key if isinstance(one, Dim) else one for one in shape)
-
-
-_found_ndarray = None
-
-
-def _ndarray():
-    """numpy's, once somebody has imported it."""
-    global _found_ndarray
-    if _found_ndarray is None:
-        numpy = sys.modules.get("numpy")
-        _found_ndarray = getattr(numpy, "ndarray", None)
-    return _found_ndarray
-
-
-def _dims_of(dims):
-    made = {}
-    for name, lengths in dict(dims or {}).items():
-        if not isinstance(lengths, dict):
-            lengths = dict(enumerate(lengths))
-        made[name] = {axis: dim for axis, dim in lengths.items() if dim is not None}
-        for axis, dim in made[name].items():
-            if isinstance(dim, tuple) and len(dim) == 2 and all(isinstance(one, int) for one in dim):
-                dim = made[name][axis] = Dim(f"{name}.{axis}", *dim)
-            if not isinstance(dim, Dim):
-                raise InvalidArgument(f"jit: dims of {name!r}, axis {axis}: {dim!r}; expected a hearth.Dim, or (min, max)")
-    return made
 
 
 def jit(function=None, *, dims=None, capacity=16, dynamic_scalars=False, **options):
