@@ -1,9 +1,8 @@
 """Guards of attributes: of objects, classes and modules, by the names that the traced code reads."""
 
-import sys
 import types
 
-from ._kinds import CALLABLE, INSTANCE_DICT, ITEM, MAPPING, MISSING, NOTHING, OF_JIT, OWNER, SAME_AS, TYPE_ATTRIBUTE  # fmt: skip
+from ._kinds import CALLABLE, CHANGING_MODULES, INSTANCE_DICT, ITEM, MAPPING, MISSING, NOTHING, OF_JIT, OWNER, SAME_AS, TYPE_ATTRIBUTE  # fmt: skip
 from ._kinds import has_instance_dict, is_followed, module_of
 
 
@@ -26,7 +25,7 @@ class Attributes:
             self._module(one)
             return
         is_class = issubclass(kind, type)
-        for place, base in enumerate(value.__mro__ if is_class else kind.__mro__):
+        for base in value.__mro__ if is_class else kind.__mro__:
             if base is not object and is_followed(module_of(base)):
                 self._class(one, base, is_class)
         if not is_class:
@@ -115,8 +114,15 @@ class Attributes:
         for name in [name for name in self.names if name in space and name not in one.done]:
             one.done.add(name)
             found = space[name]
-            if found is sys.modules.get("numpy.random") or followed or not (issubclass(type(found), CALLABLE) or hasattr(type(found), "__call__")):
+            if followed or _may_change(found):
                 self.visit(found, self.constant(space, one.value.__name__), ITEM, name, "." + name)
+
+
+def _may_change(found):
+    """Of what a library's module has: its functions, classes and most of its modules stay as they are."""
+    if isinstance(found, types.ModuleType):
+        return found.__name__ in CHANGING_MODULES
+    return not (issubclass(type(found), CALLABLE) or hasattr(type(found), "__call__"))
 
 
 def _is_slotted(base):

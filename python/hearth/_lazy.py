@@ -15,6 +15,7 @@ class LazyFunction:
 
     Each call with new lengths prepares a plan for them, which takes as long as compiling does; calls after it replay. The
     last eight are kept. One plan for a whole range is made with dims={"batch": (1, 8)}.
+    Any thread may call it: calls with the same lengths wait for one plan, and those with others go on.
 
     Attributes:
         info: what the file says of itself, as hearth.inspect gives it.
@@ -28,6 +29,7 @@ class LazyFunction:
         self.outputs = info.outputs
         self._plans = OrderedDict()
         self._lock = RLock()
+        self._preparing = {}  # a lock by the shapes that a plan is being made for
         self._seen = {}
         self._is_warned = False
 
@@ -63,21 +65,37 @@ class LazyFunction:
 
     def _plan(self, given):
         shapes = tuple((name, _shape(array)) for name, array in sorted(given.items()))
+        plan = self._kept(shapes, given)
+        if plan is not None:
+            return plan
+        with self._lock:
+            preparing = self._preparing.setdefault(shapes, RLock())
+        with preparing:  # calls with these lengths wait for the plan; those with others go on
+            try:
+                return self._kept(shapes, given) or self._made(shapes, given)
+            finally:
+                with self._lock:
+                    self._preparing.pop(shapes, None)
+
+    def _kept(self, shapes, given):
         with self._lock:
             for key in [key for key in self._plans if key[0] == shapes]:
                 plan, values = self._plans[key]
                 if all(_bytes(given[name]) == value for name, value in values.items()):
                     self._plans.move_to_end(key)
                     return plan
-            example = {name: array for name, array in given.items()}
-            plan = self._load(example=example, dims=self._dims, **self._arguments)
-            values = {name: _bytes(given[name]) for name in plan._fixed if name in given}
+        return None
+
+    def _made(self, shapes, given):
+        plan = self._load(example=given, dims=self._dims, **self._arguments)
+        values = {name: _bytes(given[name]) for name in plan._fixed if name in given}
+        with self._lock:
             self._plans[shapes, tuple(sorted(values.items()))] = plan, values
             self._note(given)
             if len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)
                 self._propose()
-            return plan
+        return plan
 
     def _note(self, given):
         for value in self.inputs:

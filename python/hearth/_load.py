@@ -41,8 +41,9 @@ def load(
     Args:
         model: the path of an ONNX model or of a plan file (str, Path), or the bytes of either; an onnx.ModelProto or
             torch.onnx.ONNXProgram. A plan file is machine code of whoever wrote it: see `plan`.
-        dims: lengths that are left open are those of each call: see hearth.LazyFunction. Symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
+        dims: symbolic dimensions by name ("INPUT.AXIS" for one without): a length, (min, max) for one that varies from
             call to call, [1, 4, 8] for a range in parts that end there, a hearth.Range, or an expression of others.
+            Lengths that are left open are those of each call: see hearth.LazyFunction.
         constants: inputs that are part of what is computed, by name: arrays or numbers. Calls may leave them out.
         example: arrays as calls will give them, by input. Their lengths stand for those that dims leave open, and the value
             of an input that decides what is computed (a shape, a condition) becomes a constant. A list is a sequence of
@@ -140,15 +141,10 @@ def load(
             bool(copy), bool(allow_links)
         ))  # fmt: skip
     except FailedPrecondition as error:
-        remedy = "fill the cache with hearth prewarm"
-        if remedy not in str(error):
-            raise
-        from ._prewarm import command_of
+        from ._prewarm import command_of, with_remedy
 
         line = command_of(os.fsdecode(path) if path is not None else "MODEL.onnx", dims, threads, weights, carry)
-        made = FailedPrecondition(str(error).replace(remedy, f"fill the cache with: {line}"))
-        made.code, made.kind = error.code, error.kind
-        raise made from None
+        raise with_remedy(error, f"fill the cache with: {line}") from None
     finally:
         if bar is not None:
             bar.end()

@@ -64,7 +64,9 @@ class Plan:
         try:
             self.function = note(name, self.graph.prepare(name, options, kinds))
         except FailedPrecondition as error:
-            raise _with_remedy(error, function) from None
+            from ._prewarm import of_function, with_remedy
+
+            raise with_remedy(error, of_function(function)) from None
         self.lengths = _lengths_to_say(self.function, names, shapes)
         self.results = len(outputs)
         self.only = isinstance(self.tree, Leaf)
@@ -95,19 +97,6 @@ class Plan:
         if self.only:
             return made
         return unflatten(self.tree, [made] if self.results == 1 else made)
-
-
-def _with_remedy(error, function):
-    """A sealed miss, with the line that fills the cache."""
-    remedy = "fill the cache with hearth prewarm"
-    if remedy not in str(error):
-        return error
-    module, name = getattr(function, "__module__", "MODULE"), getattr(function, "__qualname__", "FUNCTION")
-    made = FailedPrecondition(str(error).replace(
-        remedy, f"fill the cache with hearth.prewarm({name}, ...examples), or `python3 -m hearth prewarm {module}:SETUP`, SETUP being a"
-        " function of no arguments that prepares what is served"))  # fmt: skip
-    made.code, made.kind = error.code, error.kind
-    return made
 
 
 def _lengths_to_say(function, names, shapes):

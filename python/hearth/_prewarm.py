@@ -4,8 +4,11 @@ import os
 import sys
 
 from . import _hearth
-from ._errors import CallError, Error, InvalidArgument
+from ._errors import CallError, Error, FailedPrecondition, InvalidArgument
 from ._recordings import going_on
+
+_REMEDY = "fill the cache with hearth prewarm"  # as errors of plans that a sealed cache lacks end
+
 
 def prewarm(what, *examples, report=None, **options):
     """Compiles what a service will load, into the cache of this machine's compile service.
@@ -115,6 +118,24 @@ def command_of(name, dims, threads, weights, carry):
     for output, given in (carry or {}).items():
         words += ["--carry", f"{output}={given}"]
     return shlex.join(words)
+
+
+def of_function(function):
+    """What fills the cache with a jitted function."""
+    module, name = getattr(function, "__module__", "MODULE"), getattr(function, "__qualname__", "FUNCTION")
+    return (
+        f"fill the cache with hearth.prewarm({name}, ...examples), or `python3 -m hearth prewarm {module}:SETUP`, SETUP being a"
+        " function of no arguments that prepares what is served"
+    )
+
+
+def with_remedy(error, remedy):
+    """The error, with what fills the cache where it says that a plan is not there."""
+    if _REMEDY not in str(error):
+        return error
+    made = FailedPrecondition(str(error).replace(_REMEDY, remedy))
+    made.code, made.kind = error.code, error.kind
+    return made
 
 
 def main(arguments):

@@ -5,7 +5,7 @@ import sys
 import warnings
 
 from ._errors import TraceWarning
-from ._trees import Leaf, array_key
+from ._trees import PLAIN, Leaf, array_key, ends
 
 TRACES_TO_SAY = 8  # at which a function that is traced again and again says why
 
@@ -21,28 +21,15 @@ def warn(text, category=TraceWarning):
 def described(names, args_tree, kwargs_tree, leaves):
     """[(name, its kind, its text)] of every argument, for messages."""
     made = []
-
-    def walk(tree, name):
-        if isinstance(tree, Leaf):
-            dtype, shape = array_key(leaves[tree.place])
+    for name, one in ends(names, args_tree, kwargs_tree):
+        if isinstance(one, Leaf):
+            dtype, shape = array_key(leaves[one.place])
             made.append((name, "array", f"{dtype} {list(shape)}"))
-        elif isinstance(tree, (list, tuple)):
-            for i, one in enumerate(tree):
-                walk(one, f"{name}[{i}]")
-        elif isinstance(tree, dict):
-            for word, one in tree.items():
-                walk(one, f"{name}[{word!r}]")
-        elif type(tree) in (bool, int, float, complex, str, bytes, type(None)):
-            kind = "number" if type(tree) in (int, float) else "value"
-            text = repr(tree)
-            made.append((name, kind, text if len(text) <= 60 else text[:57] + "..."))
+        elif type(one) in PLAIN or type(one) is float:
+            text = repr(one)
+            made.append((name, "number" if type(one) in (int, float) else "value", text if len(text) <= 60 else text[:57] + "..."))
         else:
-            made.append((name, "value", type(tree).__name__))
-
-    for i, one in enumerate(args_tree):
-        walk(one, names[i] if i < len(names) else f"argument {i}")
-    for word, one in kwargs_tree.items():
-        walk(one, word)
+            made.append((name, "value", type(one).__name__))
     return made
 
 
@@ -54,7 +41,10 @@ def difference(then, now):
             if kind == "array" and text.partition(" ")[2] == old[2].partition(" ")[2]:
                 remedy = f"convert {name} to one dtype"
             elif kind == "array" and old[1] == "array":
-                remedy = f"let lengths vary: hearth.jit(..., dims={{{name!r}: {{0: hearth.Dim(\"n\", 1, 64)}}}})"
+                argument = name.replace(".", "_")
+                remedy = f"let lengths vary: hearth.jit(..., dims={{{argument!r}: {{0: hearth.Dim(\"n\", 1, 64)}}}})"
+                if argument != name:
+                    remedy = f"pass {name} as an argument of its own, {argument}, and {remedy}"
             elif kind == "number":
                 remedy = f"pass {name} as an array without axes (numpy.array({text}, \"float32\")), or use hearth.jit(..., dynamic_scalars=True)"
             else:

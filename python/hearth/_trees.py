@@ -55,27 +55,33 @@ def flatten(value, what, leaves, other):
     return value, other(value, what)
 
 
-def leaf_names(names, args_tree, kwargs_tree):
-    """What the leaves are called, in their order: x, options.w, layers.0."""
+def ends(names, args_tree, kwargs_tree):
+    """[(name, Leaf or value)] of what the arguments hold, in their order: x, options.w, layers.0."""
     made = []
 
     def walk(tree, name):
-        if isinstance(tree, Leaf):
-            made.append((tree.place, name))
-        elif isinstance(tree, (list, tuple)):
-            for i, one in enumerate(tree):
-                walk(one, f"{name}.{i}")
+        if isinstance(tree, (list, tuple)):
+            pairs = enumerate(tree)
         elif isinstance(tree, dict):
-            for word, one in tree.items():
-                walk(one, f"{name}.{word}")
+            pairs = tree.items()
         elif isinstance(tree, _Record):
-            for word, one in tree.values.items():
-                walk(one, f"{name}.{word}")
+            pairs = tree.values.items()
+        else:
+            made.append((name, tree))
+            return
+        for word, one in pairs:
+            walk(one, f"{name}.{word}")
 
     for i, one in enumerate(args_tree):
         walk(one, names[i] if i < len(names) else f"in{i}")
     for word, one in kwargs_tree.items():
         walk(one, word)
+    return made
+
+
+def leaf_names(names, args_tree, kwargs_tree):
+    """What the leaves are called, in their order."""
+    made = [(one.place, name) for name, one in ends(names, args_tree, kwargs_tree) if isinstance(one, Leaf)]
     return [name for _, name in sorted(made)]
 
 

@@ -213,7 +213,7 @@ class Walk(Attributes):
         self.nodes[id(value)] = node
         if label is not None:
             self.seen.label(node, label)
-        size = getattr(value, "nbytes", limit + 1) if is_array or kind is memoryview else len(value) if kind is bytearray else limit + 1
+        size = len(value) if kind is bytearray else getattr(value, "nbytes", limit + 1)
         if is_compared:
             self.element_bytes += size if isinstance(size, int) and size <= limit else 0
         else:

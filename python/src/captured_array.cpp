@@ -74,7 +74,7 @@ nb::object dtype_of_array(PyObject* array) {
   return nb::none();
 }
 
-// Whether nobody can write to it: it is read-only, and so is whose memory it shows.
+// Whether the elements cannot change: the array and every array that it is a view of are read-only.
 bool is_constant(nb::handle array) {
   nb::object at = nb::borrow(array);
   for (int depth = 0; depth < 32 && nb::hasattr(at, "flags"); ++depth) {

@@ -18,7 +18,7 @@ class CapturedArray {
   // For Python's collector of cycles.
   int visit(visitproc visit, void* arg) const;
   bool holds(PyObject* array) const;
-  // Whether a change in place would be noticed: elements were kept, or nobody can write to them.
+  // False where a change in place would go unnoticed: no elements were kept, and the memory is writable.
   bool is_seen() const { return has_elements_ || is_constant_; }
 
  private:

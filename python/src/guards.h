@@ -52,8 +52,8 @@ class Guards {
 
   // The new node's number. `parent` is ignored for what has none.
   std::size_t add(std::size_t parent, Fetch fetch, nb::object key, Check check, nb::object expected);
-  // An array with a buffer. Elements are compared where they take `max_bytes` at most; true where they are, or where
-  // nobody can write to them.
+  // An array with a buffer. Elements are compared where they take `max_bytes` at most. False where a change in
+  // place would go unnoticed: the array is larger, and its memory is writable.
   bool add_array(std::size_t parent, Fetch fetch, nb::object key, nb::object array, std::size_t max_bytes);
 
   // The first node that is no longer as it was; -1: none.

@@ -75,7 +75,7 @@ class OpCall {
   nb::object result(const client::Tensor& tensor) const { return to_python(tensor); }
   nb::object result(const std::vector<client::Tensor>& tensors) const;
   nb::object named(const char* type, const std::vector<const char*>& fields, std::vector<nb::object> values) const;
-  // Whether all its tensors stand for Python numbers: then so does a result that is a number.
+  // Whether every tensor argument stands for a Python number. A scalar result then stands for one as well.
   bool is_of_numbers() const;
 
  private:

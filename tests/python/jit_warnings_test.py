@@ -1,4 +1,5 @@
 """What a jitted function says, once: what it cannot compare, and that it is traced again and again; numbers of one plan."""
+import dataclasses
 import random
 import time
 import warnings
@@ -7,6 +8,12 @@ from place import Place, hearth, np, skipping
 
 F = np.float32
 X = np.arange(4).astype(F)
+
+
+@dataclasses.dataclass
+class Pair:
+    first: np.ndarray
+    second: list
 
 
 class Warnings(Place):
@@ -61,6 +68,17 @@ class Warnings(Place):
             self.assertEqual([one.category for one in said], [hearth.TraceWarning])
             self.assertIn("is traced for the 8th time", str(said[0].message))
             self.assertIn(text, str(said[0].message))
+
+    def test_why_it_is_traced_names_the_argument_inside_lists_dicts_and_dataclasses(self):
+        cases = ((lambda x: [X, x], "p.1"), (lambda x: {"w": (x, 2)}, "p.w.0"), (lambda x: Pair(X, [x]), "p.second.0"))
+        for make, name in cases:
+            f = hearth.jit(lambda v, p: v * 2)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                for i in range(8):
+                    f(X, make(np.ones(i + 1, F)))
+            self.assertIn(f"{name} is float32 [8], and was float32 [7]", str(said[0].message))
+            self.assertIn(f"pass {name} as an argument of its own", str(said[0].message))  # dims are of whole arguments
 
     def test_numbers_as_arguments_of_one_plan(self):
         f = hearth.jit(lambda v, n, scale=1: v * scale + n * 2, dynamic_scalars=True)

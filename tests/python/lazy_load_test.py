@@ -1,8 +1,10 @@
 """hearth.load without a study of the model: lengths left open, what is given instead of a path, files as model hubs lay them."""
+import concurrent.futures
 import io
 import logging
 import os
 import pickle
+import threading
 import unittest
 import warnings
 
@@ -60,6 +62,32 @@ class Lazy(Place):
         x = random(2, 6, 3)
         np.testing.assert_array_equal(one_plan(x), f(x))
         self.assertEqual(said[0].filename, __file__)
+
+    def test_calls_do_not_wait_for_the_plan_of_other_lengths(self):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def progress(*_):
+            begun.set()
+            may_end.wait(600)
+
+        may_end.set()
+        f = self.load(scale(), progress=progress)
+        x, other = random(2, 3, 3), random(3, 5, 3)
+        f(x)
+        begun.clear()
+        may_end.clear()
+        pool = concurrent.futures.ThreadPoolExecutor(3)
+        self.addCleanup(pool.shutdown)
+        made = [pool.submit(f, other) for _ in range(2)]
+        self.assertTrue(begun.wait(600))
+        try:
+            np.testing.assert_array_equal(pool.submit(f, x).result(300), x * np.arange(3, dtype=F))
+            self.assertFalse(any(one.done() for one in made))
+        finally:
+            may_end.set()
+        for one in made:
+            np.testing.assert_array_equal(one.result(600), other * np.arange(3, dtype=F))
+        self.assertEqual(len(f.plans), 2)  # the two calls share one
 
     def test_lengths_that_are_given_stay(self):
         f = self.load(scale(), dims={"batch": (1, 4)})
