@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/fork.h"
+#include "runtime/float_mode.h"
 
 namespace hearth::runtime {
 namespace {
@@ -35,7 +36,7 @@ void await_change(std::atomic<std::uint32_t>& value, std::uint32_t old, F other_
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) { start(threads - 1); }
+ThreadPool::ThreadPool(int threads, Subnormals subnormals) : subnormals_(subnormals) { start(threads - 1); }
 
 void ThreadPool::start(int workers) {
   generation_ = fork_generation();
@@ -65,6 +66,7 @@ bool ThreadPool::take(Worker& worker, std::uint32_t offer) {
 }
 
 void ThreadPool::work(Worker& worker) {
+  const FloatModeScope mode(subnormals_);
   std::uint32_t seen = 1;
   for (;;) {
     await_change(worker.job, seen, [&] { return sched_getcpu() != caller_cpu_.load(std::memory_order_relaxed); });

@@ -15,14 +15,16 @@
 #include <thread>
 #include <vector>
 
+#include "hearth/subnormals.h"
+
 namespace hearth::runtime {
 
 class ThreadPool {
  public:
   using Task = void (*)(void* context, std::int64_t begin, std::int64_t end);
 
-  // `threads` counts the caller; 1 or less starts none.
-  explicit ThreadPool(int threads);
+  // `threads` counts the caller; 1 or less starts none. The others treat subnormal floats as `subnormals` says.
+  explicit ThreadPool(int threads, Subnormals subnormals = Subnormals::kKeep);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -52,6 +54,7 @@ class ThreadPool {
   void finish(Part& part) const;
   static bool take(Worker& worker, std::uint32_t offer);
 
+  const Subnormals subnormals_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Task task_ = nullptr;
   void* context_ = nullptr;

@@ -113,6 +113,20 @@ hearth_code hearth_prepare_options_set_fast_math(hearth_prepare_options* options
   });
 }
 
+hearth_code hearth_prepare_options_set_subnormals(hearth_prepare_options* options, const char* subnormals,
+                                                  hearth_error** error) {
+  return set_option(options, error, [&](PrepareConfig& config) -> absl::Status {
+    HEARTH_RETURN_IF_ERROR(check_given({{subnormals, "subnormals"}}));
+    const std::optional<hearth::Subnormals> read = hearth::subnormals_from_name(subnormals);
+    if (!read) {
+      return absl::InvalidArgumentError(
+          hearth::str_cat("subnormals is '", subnormals, "'; expected keep, results or all"));
+    }
+    config.subnormals = read;
+    return absl::OkStatus();
+  });
+}
+
 hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_options* options, int share_weights,
                                                      hearth_error** error) {
   return set_option(options, error, [&](PrepareConfig& config) {

@@ -13,6 +13,7 @@
 #include "client/cli/print.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/status_line.h"
+#include "client/cli/subnormal_note.h"
 #include "client/cli/target_flag.h"
 #include "command_line/command.h"
 
@@ -96,6 +97,10 @@ absl::StatusOr<int> explain(const ExplainFlags& flags) {
   ExplainReport report{flags.path,        *std::move(reply), {}, std::nullopt, flags.dump,
                        std::move(values), group_by(flags.by)};
   report.rows = kernel_rows(report.reply, report.values);
+  if (!target.has_gpu()) {
+    HEARTH_ASSIGN_OR_RETURN(const std::string subnormals, subnormal_note(model.traced, config));
+    if (!subnormals.empty()) report.reply.add_notes(subnormals);
+  }
   if (flags.measure) {
     HEARTH_ASSIGN_OR_RETURN(KernelProfile profile, measure(flags, model, config, report.rows));
     report.profile = std::move(profile);

@@ -220,6 +220,7 @@ absl::StatusOr<PlanOfFile> load_plan_of(const std::string& path, const ModelFlag
   HEARTH_ASSIGN_OR_RETURN(const client::PrepareConfig prepare, flags.prepare_config());
   client::LoadPlanConfig config;
   config.threads = prepare.threads;
+  config.subnormals = prepare.subnormals;
   HEARTH_ASSIGN_OR_RETURN(auto given, read_parameters(path, contents, parameters, flags));
   config.parameters = std::move(given);
   if (flags.device && contents.plan.target().device() == flags.device->substr(0, flags.device->find(':')))

@@ -206,6 +206,14 @@ void ModelFlags::add_connection_to(CLI::App& command, Threads threads_flag) {
       "--direct-convolutions,!--no-direct-convolutions",
       [this](std::int64_t count) { direct_convolutions = count > 0; },
       "Sum every window by itself: half the rounding error, slower. Without it HEARTH_DIRECT_CONVOLUTIONS, else not");
+  command
+      .add_option_function<std::string>(
+          "--subnormals", [this](const std::string& name) { subnormals = subnormals_from_name(name); },
+          "Floats below 1.2e-38, with which CPUs are slow: keep them; results: zero where one would result and for "
+          "weights that "
+          "are only multiplied and added; all: operands, too. Without it HEARTH_SUBNORMALS, else results")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"keep", "results", "all"}));
   command.add_flag_function(
       "--sealed,!--no-sealed", [this](std::int64_t count) { sealed = count > 0; },
       "Compile nothing: what is not in the cache is an error that says what is missing. Without it HEARTH_SEALED, else "
@@ -238,6 +246,7 @@ absl::StatusOr<client::PrepareConfig> ModelFlags::prepare_config() const {
   if (opt_level) config->opt_level = *opt_level;
   if (fast_math) config->fast_math = *fast_math;
   if (direct_convolutions) config->direct_convolutions = *direct_convolutions;
+  if (subnormals) config->subnormals = subnormals;
   if (sealed) config->sealed = *sealed;
   for (const std::string& text : carried) {
     HEARTH_ASSIGN_OR_RETURN(const auto names, split_flag("--carry", text, "OUTPUT=INPUT"));

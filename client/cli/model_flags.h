@@ -33,6 +33,7 @@ struct ModelFlags {
   std::optional<int> threads;  // 0: every CPU
   std::optional<std::uint32_t> opt_level;
   std::optional<bool> fast_math, direct_convolutions, sealed;
+  std::optional<Subnormals> subnormals;
   std::optional<double> timeout_s;
   std::string socket;
   bool json = false;

@@ -41,6 +41,7 @@ Program::Program()
                            {"HEARTH_DEVICE, HEARTH_THREADS, HEARTH_OPT_LEVEL, HEARTH_FAST_MATH",
                             "What --device, --threads, --opt-level and --fast-math say, where they are not given."},
                            {"HEARTH_DIRECT_CONVOLUTIONS", "What --direct-convolutions says, where it is not given."},
+                           {"HEARTH_SUBNORMALS", "What --subnormals says, where it is not given."},
                            {"HEARTH_PREPARE_TIMEOUT_MS",
                             "Milliseconds until preparing is given up, without --timeout."},
                            {"HEARTH_SHARE_WEIGHTS",

@@ -80,7 +80,7 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   request.device = device;
   request.plan = result.plan();
   request.artifacts = *std::move(artifacts);
-  request.threads = threads;
+  request.host = {threads, config.subnormals.value_or(Subnormals::kResults)};
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
   const bool shares = config.share_weights && device->shares_weights();
   const Span loading("load the plan", "client");

@@ -197,6 +197,14 @@ absl::StatusOr<CallSignature> read_call(const v1::PlanFileManifest& manifest, co
   return call;
 }
 
+absl::StatusOr<Subnormals> subnormals_of(const v1::PlanFileManifest& manifest) {
+  if (manifest.subnormals().empty()) return Subnormals::kResults;
+  const std::optional<Subnormals> subnormals = subnormals_from_name(manifest.subnormals());
+  if (subnormals) return *subnormals;
+  return absl::InvalidArgumentError(
+      str_cat("subnormals is '", manifest.subnormals(), "'; expected keep, results or all"));
+}
+
 // Leaves the reader at the first section.
 absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
   HEARTH_ASSIGN_OR_RETURN(const PlanFileHeader header, read_header(file));
@@ -235,7 +243,8 @@ absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<c
   HEARTH_ASSIGN_OR_RETURN(FixedInputs fixed, read_fixed(manifest));
   state->fixed_inputs = std::make_shared<FixedInputs>(std::move(fixed));
   state->source.plan = state->plan_bytes;
-  state->source.threads = threads;
+  HEARTH_ASSIGN_OR_RETURN(const Subnormals subnormals, subnormals_of(manifest));
+  state->source.host = {threads, config.subnormals.value_or(subnormals)};
   if (!config.device.empty()) {
     HEARTH_ASSIGN_OR_RETURN(const runtime::Device* const device, runtime::find_device(config.device));
     state->source.device = device;

@@ -61,8 +61,9 @@ class Writer {
 
   // Hands the file's parts to `take`, which they live as long as.
   template <typename Take>
-  absl::Status write(int threads, Take&& take) {
-    manifest_.set_threads(static_cast<std::uint32_t>(threads));
+  absl::Status write(const runtime::HostWork& host, Take&& take) {
+    manifest_.set_threads(static_cast<std::uint32_t>(host.threads));
+    manifest_.set_subnormals(std::string(subnormals_name(host.subnormals)));
     const std::string manifest = manifest_.SerializeAsString();
     const std::string zeros(kAlignment, '\0');
     PlanFileHeader header{};
@@ -113,7 +114,7 @@ absl::Status export_plan(const PreparedPlan::State& state, const ExportConfig& c
   }
   for (const FixedInput& input : *state.fixed_inputs) writer.add_fixed(input);
   writer.set_call(config.call.empty() ? state.call : config.call);
-  return writer.write(state.threads, std::forward<Take>(take));
+  return writer.write({state.threads, state.source.host.subnormals}, std::forward<Take>(take));
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ class EvaluatedPlans {
 std::string key_of(const EncodedGraph& graph, const PrepareConfig& config) {
   std::string text = graph.graph.SerializeAsString();
   text = str_cat(text.size(), "|", text, "|", config.socket, "|", config.device, "|", config.threads, "|",
-                 config.opt_level, config.fast_math, config.direct_convolutions, config.keep_intermediates);
+                 config.opt_level, config.fast_math, config.direct_convolutions, config.keep_intermediates,
+                 subnormals_name(config.subnormals.value_or(Subnormals::kResults)));
   for (const auto& [name, data] : graph.parameters) {
     str_append(&text, "|", name.size(), "|", name, "|", data.size, "|");
     if (data.owner) {

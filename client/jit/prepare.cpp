@@ -60,6 +60,12 @@ absl::StatusOr<PrepareConfig> PrepareConfig::from_env() {
                                    read_env<std::int64_t>("HEARTH_SEALED", 0, 1, &sealed)}) {
     if (!read.ok()) return read;
   }
+  if (const char* text = std::getenv("HEARTH_SUBNORMALS"); text && *text) {
+    config.subnormals = subnormals_from_name(text);
+    if (!config.subnormals) {
+      return absl::InvalidArgumentError(str_cat("HEARTH_SUBNORMALS is '", text, "'; expected keep, results or all"));
+    }
+  }
   config.deadline = std::chrono::milliseconds(deadline_ms);
   config.opt_level = static_cast<std::uint32_t>(opt_level);
   config.fast_math = fast_math != 0;

@@ -137,6 +137,10 @@ HEARTH_API hearth_code hearth_prepare_options_set_opt_level(hearth_prepare_optio
                                                             hearth_error** error);
 HEARTH_API hearth_code hearth_prepare_options_set_fast_math(hearth_prepare_options* options, int fast_math,
                                                             hearth_error** error);
+/* What becomes of floats below 1.2e-38 on the CPU: "keep"; "results" (the default): zero where one would result, and for
+ * weights that are only multiplied and added; "all": operands, too. */
+HEARTH_API hearth_code hearth_prepare_options_set_subnormals(hearth_prepare_options* options, const char* subnormals,
+                                                             hearth_error** error);
 /* Whether packed weights lie in memory that processes share; 1 is the default. */
 HEARTH_API hearth_code hearth_prepare_options_set_share_weights(hearth_prepare_options* options, int share_weights,
                                                                 hearth_error** error);
@@ -172,8 +176,8 @@ HEARTH_API hearth_code hearth_prepare_options_set_cancelled(hearth_prepare_optio
 /* `options` may be NULL. */
 HEARTH_API hearth_code hearth_prepare(const hearth_graph* graph, const hearth_prepare_options* options,
                                       hearth_plan** plan, hearth_error** error);
-/* A plan file; no daemon is asked. Of the options the device and the threads count (0 threads: those it was prepared
- * for; without options: the device of the kind that it was prepared for). */
+/* A plan file; no daemon is asked. Of the options the device, the threads (0: those it was prepared for) and subnormals
+ * count; without options they are as it was prepared. */
 HEARTH_API hearth_code hearth_plan_load(const char* path, const hearth_prepare_options* options, hearth_plan** plan,
                                         hearth_error** error);
 /* Parameters that a plan file leaves out, for hearth_plan_load(): used where they lie until `release`, which may be

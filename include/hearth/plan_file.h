@@ -9,6 +9,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,7 @@ namespace hearth::client {
 struct LoadPlanConfig {
   int threads = 0;          // 0: as when the plan was prepared
   std::string device = "";  // as PrepareConfig::device; empty: the first of the kind that the plan was prepared for
+  std::optional<Subnormals> subnormals = {};  // nothing: as when the plan was prepared
   // Parameters that the file leaves out, by name; must be the bytes the plan was exported with.
   std::map<std::string, ParameterData> parameters = {};
 };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "hearth/graph.h"
 #include "hearth/instance.h"
+#include "hearth/subnormals.h"
 #include "hearth/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -61,6 +63,9 @@ struct PrepareConfig {
   std::uint32_t opt_level = 2;  // what LLVM does to kernels: 0 nothing, 1 what is cheap, 2 all that helps
   bool fast_math = false;
   bool direct_convolutions = false;  // see docs/sdk.md, "How exact"
+  // What becomes of subnormal floats on the CPU (docs/sdk.md, "How exact"); nothing: Subnormals::kResults. No part of
+  // what is compiled.
+  std::optional<Subnormals> subnormals = {};
   // Packed weights from 1 MiB on lie in read-only memory that this user's processes on this node share.
   bool share_weights = true;
   // A plan that is not in the daemon's cache is FAILED_PRECONDITION, with what is missing; nothing is compiled for this
@@ -82,8 +87,8 @@ struct PrepareConfig {
   std::function<bool()> cancelled = {};
 
   // The defaults with what the environment sets: HEARTH_DEVICE, HEARTH_THREADS, HEARTH_PREPARE_TIMEOUT_MS,
-  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS, HEARTH_SHARE_WEIGHTS and HEARTH_SEALED (0 or 1);
-  // HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
+  // HEARTH_OPT_LEVEL, HEARTH_FAST_MATH, HEARTH_DIRECT_CONVOLUTIONS, HEARTH_SHARE_WEIGHTS and HEARTH_SEALED (0 or 1),
+  // HEARTH_SUBNORMALS (keep, results, all); HEARTH_SOCKET and HEARTH_NO_AUTOSTART hold for every configuration.
   // InvalidArgument naming the variable, its value and what is expected.
   static absl::StatusOr<PrepareConfig> from_env();
 };

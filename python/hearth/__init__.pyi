@@ -486,6 +486,7 @@ def load(
     name: str | None = None,
     socket: str | os.PathLike[str] | None = None,
     fast_math: _bool | None = None,
+    subnormals: str | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
     carry: Mapping[str, str] | None = None,
     plan: _bool | None = None,

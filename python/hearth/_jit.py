@@ -35,9 +35,7 @@ class JitFunction:
         self._capacity = capacity
         self._dynamic_scalars = bool(dynamic_scalars)
         self._given = {"dims": dims, "capacity": capacity, "dynamic_scalars": dynamic_scalars, **options}
-        self._options = _load._options(
-            *(options.pop(name, None) for name in ("threads", "device", "sealed", "deadline", "socket", "fast_math"))
-        )
+        self._options = _load.options_of(**{name: options.pop(name, None) for name in _load.OPTIONS})
         if options:
             raise CallError(f"jit: there is no argument {next(iter(options))!r}")
         self._plans = OrderedDict()
@@ -359,7 +357,7 @@ def jit(function=None, *, dims=None, capacity=16, dynamic_scalars=False, **optio
         capacity: plans that are kept; the least recently used one goes.
         dynamic_scalars: ints and floats among the arguments are arrays without axes in the trace, of the type of what they
             meet, so that one plan is for all of them. They are no numbers then: no lengths, axes or branches.
-        threads, device, sealed, deadline, socket, fast_math: as hearth.load takes them.
+        threads, device, sealed, deadline, socket, fast_math, subnormals: as hearth.load takes them.
 
     Raises:
         TraceError: the function looked at a tensor's value, or returned something that is no tensor.

@@ -27,6 +27,7 @@ def load(
     name=None,
     socket=None,
     fast_math=None,
+    subnormals=None,
     parameters=None,
     carry=None,
     plan=None,
@@ -61,6 +62,9 @@ def load(
         name: what the service's log calls the model; None: the file's name.
         socket: of a daemon; None: HEARTH_SOCKET, else where this user's is.
         fast_math: True: sums in another order, less exact functions.
+        subnormals: floats below 1.2e-38 on the CPU: "keep"; "results": zero where one would result, and for weights that are
+            only multiplied and added; "all": operands, too. None: HEARTH_SUBNORMALS, else "results"; of a plan file, as it
+            was saved.
         parameters: weights by name, for a plan file that was saved without them.
         carry: outputs by the inputs of the next call that they become, {"present": "past"}, for f.stream(): where an
             output is its input with more behind, such as a cache of keys that grows by a token, it is made in the
@@ -101,7 +105,7 @@ def load(
     if not isinstance(name, str):
         raise CallError(f"name is {name!r}; expected a str")
     name = name.encode("utf-8", "backslashreplace").decode()
-    options = _options(threads, device, sealed, deadline, socket, fast_math)
+    options = options_of(threads, device, sealed, deadline, socket, fast_math, subnormals)
     if is_plan:
         for what, value in (("dims", dims), ("constants", constants), ("example", example), ("progress", progress), ("carry", carry)):
             if value:
@@ -128,7 +132,7 @@ def load(
 
             arguments = {"constants": constants, "weights": weights, "threads": threads, "device": device, "sealed": sealed,
                          "deadline": deadline, "progress": progress, "copy": copy, "name": name, "socket": socket,
-                         "fast_math": fast_math, "allow_links": allow_links}  # fmt: skip
+                         "fast_math": fast_math, "subnormals": subnormals, "allow_links": allow_links}  # fmt: skip
             source = os.fsdecode(path) if path is not None else data
             return LazyFunction(functools.partial(load, source), arguments, lazy, dims, source)
     rows, expressions = _dims.parse(dims)
@@ -178,7 +182,10 @@ def _left_open(path, data, dims, constants):
     return info if any(dim not in given for dim in info.dims) else None
 
 
-def _options(threads, device, sealed, deadline, socket, fast_math):
+OPTIONS = ("threads", "device", "sealed", "deadline", "socket", "fast_math", "subnormals")
+
+
+def options_of(threads, device, sealed, deadline, socket, fast_math, subnormals):
     options = {}
     if threads is not None:
         if isinstance(threads, bool) or not hasattr(threads, "__index__") or not 0 <= threads.__index__() <= 1 << 20:
@@ -202,6 +209,10 @@ def _options(threads, device, sealed, deadline, socket, fast_math):
         options["sealed"] = bool(sealed)
     if fast_math is not None:
         options["fast_math"] = bool(fast_math)
+    if subnormals is not None:
+        if subnormals not in ("keep", "results", "all"):
+            raise InvalidArgument(f"subnormals is {subnormals!r}; expected 'keep', 'results' or 'all'")
+        options["subnormals"] = subnormals
     return options
 
 

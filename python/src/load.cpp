@@ -135,6 +135,7 @@ Function* load_plan(const nb::object& path, const nb::object& bytes, const std::
     const auto option = nb::cast<std::string>(key);
     if (option == "threads") config.threads = nb::cast<int>(value);
     if (option == "device") config.device = nb::cast<std::string>(value);
+    if (option == "subnormals") config.subnormals = subnormals_from_name(nb::cast<std::string>(value));
   }
   for (const auto& [key, value] : parameters) {
     const auto parameter = nb::cast<std::string>(key);
@@ -165,6 +166,7 @@ client::PrepareConfig prepare_config(const nb::dict& options) {
     if (name == "socket") config.socket = nb::cast<std::string>(value);
     if (name == "sealed") config.sealed = nb::cast<bool>(value);
     if (name == "carry") config.carried = carried_pairs(nb::cast<nb::dict>(value));
+    if (name == "subnormals") config.subnormals = subnormals_from_name(nb::cast<std::string>(value));
     if (name == "fast_math") config.fast_math = nb::cast<bool>(value);
     if (name == "deadline_ms") config.deadline = std::chrono::milliseconds(nb::cast<std::int64_t>(value));
   }

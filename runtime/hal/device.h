@@ -6,7 +6,7 @@
 //
 //   absl::StatusOr<const Device*> device = find_device("cpu");   // runtime/devices/devices.h
 //   absl::StatusOr<std::unique_ptr<Executable>> kernels = (*device)->load(plan, artifacts);
-//   absl::StatusOr<std::unique_ptr<Program>> program = (*kernels)->program(rows, /*threads=*/4);
+//   absl::StatusOr<std::unique_ptr<Program>> program = (*kernels)->program(rows, {.threads = 4});
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/unique_fd.h"
+#include "hearth/subnormals.h"
 #include "hearth/v1/artifact.pb.h"
 #include "runtime/hal/program.h"
 #include "runtime/hal/rows.h"
@@ -31,12 +32,17 @@ struct ArtifactSource {
   std::string bytes;
 };
 
+// How the host's processors take part, where they do.
+struct HostWork {
+  int threads = 1;
+  Subnormals subnormals = Subnormals::kKeep;
+};
+
 class Executable {
  public:
   virtual ~Executable() = default;
-  // A program for rows whose memory and values are set. Both outlive the program. `threads`: the host's, where they
-  // take part.
-  virtual absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const = 0;
+  // A program for rows whose memory and values are set. Both outlive the program.
+  virtual absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, const HostWork& host) const = 0;
 };
 
 // Who uses memory that kernels reach.

@@ -4,28 +4,32 @@
 #include <chrono>
 
 #include "base/span.h"
+#include "runtime/float_mode.h"
 
 namespace hearth::runtime {
 namespace {
 
 class HostProgram final : public Program {
  public:
-  HostProgram(const HostExecutable& executable, Rows& rows, int threads) : executable_(executable), rows_(rows) {
+  HostProgram(const HostExecutable& executable, Rows& rows, const HostWork& host)
+      : executable_(executable), rows_(rows), subnormals_(host.subnormals) {
     std::int64_t most_parts = 1;
     for (const Rows::Fork& fork : rows.forks) {
       const Expr& grid = rows.plan->launches[rows.steps[fork.first_step].launch].grid;
-      most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.limit->least(), threads));
+      most_parts = std::max(most_parts, ThreadPool::num_parts(grid.max(), fork.limit->least(), host.threads));
     }
-    if (most_parts > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(most_parts));
+    if (most_parts > 1) pool_ = std::make_unique<ThreadPool>(static_cast<int>(most_parts), subnormals_);
   }
 
   absl::Status run() override {
+    const FloatModeScope mode(subnormals_);
     rows_.run_all([&](const Rows::Fork& fork) { run(fork); });
     return absl::OkStatus();
   }
 
   absl::Status run_profiled(Profile& profile) override {
     using Clock = std::chrono::steady_clock;
+    const FloatModeScope mode(subnormals_);
     rows_.run_all([&](const Rows::Fork& fork) {
       for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
         const Rows::Step& step = rows_.steps[i];
@@ -78,13 +82,14 @@ class HostProgram final : public Program {
 
   const HostExecutable& executable_;
   Rows& rows_;
+  const Subnormals subnormals_;
   std::unique_ptr<ThreadPool> pool_;  // null: one thread
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Program>> HostExecutable::program(Rows& rows, int threads) const {
-  return std::unique_ptr<Program>(std::make_unique<HostProgram>(*this, rows, threads));
+absl::StatusOr<std::unique_ptr<Program>> HostExecutable::program(Rows& rows, const HostWork& host) const {
+  return std::unique_ptr<Program>(std::make_unique<HostProgram>(*this, rows, host));
 }
 
 }  // namespace hearth::runtime

@@ -13,7 +13,7 @@ class HostExecutable : public Executable {
   // Computes units [begin, end) of plan kernel `kernel`; allocates nothing, fails never.
   virtual void run(std::uint32_t kernel, void* const* buffers, const std::int64_t* vars, std::int64_t begin,
                    std::int64_t end) const = 0;
-  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const override;
+  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, const HostWork& host) const override;
 };
 
 }  // namespace hearth::runtime

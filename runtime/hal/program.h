@@ -3,7 +3,7 @@
 // Errors: every call has a status, and what a device may say is UNAVAILABLE (it was lost), RESOURCE_EXHAUSTED (it has
 // no memory left), DEADLINE_EXCEEDED (it did not answer) or INTERNAL (it refused a launch).
 //
-//   absl::StatusOr<std::unique_ptr<Program>> program = executable.program(rows, /*threads=*/4);
+//   absl::StatusOr<std::unique_ptr<Program>> program = executable.program(rows, {.threads = 4});
 //   absl::Status ran = (*program)->run();
 #pragma once
 #include "absl/status/status.h"

@@ -219,12 +219,15 @@ absl::Status check_kernels(const v1::Plan& wire, Plan& plan) {
       return invalid_plan("kernel ", i, " '", kernel.symbol(), "': the workgroup_size is missing");
     if (std::ranges::adjacent_find(kernel.stored_slots(), std::greater_equal<>()) != kernel.stored_slots().end())
       return invalid_plan("kernel ", i, " '", kernel.symbol(), "': stored_slots do not ascend");
+    if (std::ranges::adjacent_find(kernel.summed_slots(), std::greater_equal<>()) != kernel.summed_slots().end())
+      return invalid_plan("kernel ", i, " '", kernel.symbol(), "': summed_slots do not ascend");
     plan.kernels.push_back({kernel.symbol(),
                             kernel.artifact(),
                             kernel.num_ops(),
                             kernel.workgroup_size(),
                             kernel.unit_is_workgroup(),
-                            {kernel.stored_slots().begin(), kernel.stored_slots().end()}});
+                            {kernel.stored_slots().begin(), kernel.stored_slots().end()},
+                            {kernel.summed_slots().begin(), kernel.summed_slots().end()}});
   }
   return absl::OkStatus();
 }
@@ -301,6 +304,11 @@ absl::Status check_launches(const v1::Plan& wire, Plan& plan) {
     const std::vector<std::uint32_t>& stored = plan.kernels[launch.kernel].stored_slots;
     if (!stored.empty() && stored.back() >= launch.buffers.size()) {
       return invalid_plan(place, ": kernel '", plan.kernels[launch.kernel].symbol, "' stores to slot ", stored.back(),
+                          "; the launch has ", launch.buffers.size());
+    }
+    const std::vector<std::uint32_t>& summed = plan.kernels[launch.kernel].summed_slots;
+    if (!summed.empty() && summed.back() >= launch.buffers.size()) {
+      return invalid_plan(place, ": kernel '", plan.kernels[launch.kernel].symbol, "' sums slot ", summed.back(),
                           "; the launch has ", launch.buffers.size());
     }
     if (absl::Status status = check_launch_buffers(static_cast<std::size_t>(i), launch, plan, place); !status.ok())

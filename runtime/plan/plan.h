@@ -61,6 +61,7 @@ struct PlanKernel {
   std::uint32_t workgroup_size = 0;         // invocations that it is compiled for; 0: threads take shares of its units
   bool unit_is_workgroup = false;           // which computes a unit together; else an invocation does
   std::vector<std::uint32_t> stored_slots;  // that it stores to, ascending; empty: any may be
+  std::vector<std::uint32_t> summed_slots;  // of weights that it only multiplies and adds, ascending
 };
 
 // Units that a thread should have at least.

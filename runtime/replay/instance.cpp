@@ -115,7 +115,8 @@ absl::StatusOr<Instance> create_instance(std::shared_ptr<const LoadedPlan> plan,
   (void)rows.set_values(state->values);
   rows.place();
   const int threads = config.threads > 0 ? config.threads : available_cpus();
-  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, state->plan->executable().program(rows, threads));
+  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
+                          state->plan->executable().program(rows, {threads, state->plan->subnormals()}));
   state->program = std::move(program);
   for (std::uint32_t i = 0; i < wire.buffers.size(); ++i) {
     if (!wire.buffers[i].carried_to) continue;

@@ -76,6 +76,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   std::shared_ptr<LoadedPlan> loaded(new LoadedPlan);
   loaded->plan_ = std::move(plan);
   loaded->device_ = request.device;
+  loaded->subnormals_ = request.host.subnormals;
   if (loaded->device_ == nullptr) {
     if (request.find == nullptr) return absl::InvalidArgumentError("the request names no device");
     HEARTH_ASSIGN_OR_RETURN(const Device* const device, request.find(loaded->plan_.target.device()));
@@ -86,7 +87,7 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   loaded->executable_ = std::move(executable);
   HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BoundWeights> weights,
                           BoundWeights::bind(request.parameters, {&loaded->plan_, *loaded->device_,
-                                                                  *loaded->executable_, request.threads, sharing}));
+                                                                  *loaded->executable_, request.host, sharing}));
   loaded->weights_ = std::move(weights);
   loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {

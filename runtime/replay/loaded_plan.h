@@ -24,7 +24,7 @@ struct LoadRequest {
   std::string_view plan;  // serialized v1::Plan
   std::vector<ArtifactSource> artifacts;
   std::map<std::string, ParameterBytes> parameters;
-  int threads = 1;                 // for the `once` launches
+  HostWork host;                   // `threads`: for the `once` launches; `subnormals`: for all
   const Device* device = nullptr;  // null: the one that `find` has for the plan's target, by its name
   absl::StatusOr<const Device*> (*find)(std::string_view name) = nullptr;
 };
@@ -46,6 +46,8 @@ class LoadedPlan {
   // Parameters (borrowed or not), constants and what `once` launches made: held once, whatever the instances.
   std::size_t shared_bytes() const;
 
+  Subnormals subnormals() const { return subnormals_; }  // as asked for
+
   const WeightFacts& weights() const { return weights_->facts(); }
 
   // A shared buffer (parameter, constant, persistent) as kernels see it; null for what belongs to an instance, and
@@ -64,6 +66,7 @@ class LoadedPlan {
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<VariableInfo> variables_;
   std::vector<BufferInfo> buffers_;
+  Subnormals subnormals_ = Subnormals::kKeep;
   std::unique_ptr<BoundWeights> weights_;
 };
 

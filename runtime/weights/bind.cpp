@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "runtime/weights/device_weights.h"
 #include "runtime/weights/host_weights.h"
+#include "runtime/weights/subnormal_weights.h"
 
 namespace hearth::runtime {
 namespace {
@@ -26,7 +27,7 @@ BoundWeights::BoundWeights(const To& to, std::unique_ptr<WeightPlace> place)
     : plan_(*to.plan),
       device_(to.device),
       executable_(to.executable),
-      threads_(to.threads),
+      host_(to.host),
       place_(std::move(place)),
       is_in_place_(place_->reads_in_place()),
       addresses_(plan_.buffers.size(), nullptr),
@@ -69,13 +70,27 @@ ParameterFit BoundWeights::fit_of(std::uint32_t buffer) const {
                                                                                  : ParameterFit::kUnusable;
 }
 
-// The block is there already, or is made here.
-absl::Status BoundWeights::bind_block() {
+absl::StatusOr<WeightLayout> BoundWeights::layout() const {
+  // A device has its own way with subnormal values.
+  std::vector<bool> loses = loses_subnormals(plan_, is_in_place_ ? host_.subnormals : Subnormals::kKeep);
   std::vector<ParameterFit> fits(plan_.buffers.size(), ParameterFit::kFits);
   for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
-    if (plan_.buffers[i].kind == v1::PlanBuffer::PARAMETER) fits[i] = fit_of(i);
+    if (plan_.buffers[i].kind != v1::PlanBuffer::PARAMETER) continue;
+    fits[i] = fit_of(i);
+    if (fits[i] != ParameterFit::kFits || !loses[i]) continue;
+    const absl::StatusOr<std::size_t> subnormals = count_subnormals(given_[i], plan_.buffers[i].dtype);
+    if (!subnormals.ok()) {
+      return absl::Status(subnormals.status().code(),
+                          str_cat("parameter '", plan_.buffers[i].name, "': ", subnormals.status().message()));
+    }
+    if (*subnormals > 0) fits[i] = ParameterFit::kUnusable;
   }
-  layout_ = weight_layout(plan_, fits, place_->least_bytes());
+  return weight_layout(plan_, fits, place_->least_bytes(), std::move(loses));
+}
+
+// The block is there already, or is made here.
+absl::Status BoundWeights::bind_block() {
+  HEARTH_ASSIGN_OR_RETURN(layout_, layout());
   facts_.block_bytes = layout_.bytes;
   HEARTH_ASSIGN_OR_RETURN(WeightPlace::Taken taken, place_->take({plan_, layout_, given_}));
   block_ = std::move(taken.block);
@@ -86,8 +101,9 @@ absl::Status BoundWeights::bind_block() {
   }
   HEARTH_RETURN_IF_ERROR(copy_to_memory());
   if (!facts_.found) {
-    HEARTH_RETURN_IF_ERROR(run_once_launches(threads_));
+    HEARTH_RETURN_IF_ERROR(run_once_launches());
   }
+  lose_subnormals();
   HEARTH_ASSIGN_OR_RETURN(std::shared_ptr<const void> hold, place_->give(block_, facts_));
   hold_ = std::move(hold);
   return absl::OkStatus();
@@ -177,16 +193,16 @@ absl::StatusOr<Buffer> BoundWeights::copy_for_kernels(std::uint32_t buffer) cons
   return copy;
 }
 
-absl::Status BoundWeights::run_once(Rows& rows, int threads) const {
+absl::Status BoundWeights::run_once(Rows& rows) const {
   HEARTH_RETURN_IF_ERROR(rows.set_values({}));
   rows.place();
-  absl::StatusOr<std::unique_ptr<Program>> program = executable_.program(rows, threads);
+  absl::StatusOr<std::unique_ptr<Program>> program = executable_.program(rows, host_);
   return program.ok() ? (*program)->run() : program.status();
 }
 
 // A parameter's pages, and the copy of one that kernels cannot use where it is, are let go after the last launch that
 // reads it.
-absl::Status BoundWeights::run_once_launches(int threads) {
+absl::Status BoundWeights::run_once_launches() {
   std::map<std::uint32_t, Buffer> staged;
   for (std::size_t i = 0; i < plan_.launches.size(); ++i) {
     const PlanLaunch& launch = plan_.launches[i];
@@ -203,7 +219,7 @@ absl::Status BoundWeights::run_once_launches(int threads) {
       rows.memory[buffer] = is_staged ? staged[buffer].address() : addresses_[buffer];
     }
     if (launch.grid.max() > 0) {
-      HEARTH_RETURN_IF_ERROR(run_once(rows, threads));
+      HEARTH_RETURN_IF_ERROR(run_once(rows));
       ++facts_.once_launches;
     }
     for (const std::uint32_t buffer : launch.buffers) {
@@ -213,6 +229,16 @@ absl::Status BoundWeights::run_once_launches(int threads) {
     }
   }
   return absl::OkStatus();
+}
+
+// A block that another process made has lost them already.
+void BoundWeights::lose_subnormals() const {
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (!layout_.loses_subnormals[i]) continue;
+    const bool is_in_block = layout_.offsets[i] != WeightLayout::kNone;
+    if (is_in_block ? !facts_.found : layout_.is_copied[i])
+      zero_subnormals(addresses_[i], plan_.buffers[i].max_bytes, plan_.buffers[i].dtype);
+  }
 }
 
 }  // namespace hearth::runtime

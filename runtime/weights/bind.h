@@ -3,7 +3,7 @@
 // size, DATA_LOSS where a mapped file lost its bytes, CANCELLED, and the device's.
 //
 //   absl::StatusOr<std::unique_ptr<BoundWeights>> weights =
-//       BoundWeights::bind(parameters, {&plan, device, *executable, /*threads=*/4, /*sharing=*/nullptr});
+//       BoundWeights::bind(parameters, {&plan, device, *executable, {.threads = 4}, /*sharing=*/nullptr});
 //   void* address = (*weights)->address(buffer);
 #pragma once
 #include <map>
@@ -34,7 +34,7 @@ class BoundWeights {
     Plan* plan;  // whose constants' bytes are let go
     const Device& device;
     const Executable& executable;
-    int threads = 1;                   // for the `once` launches
+    HostWork host;                     // of the `once` launches; weights lose subnormal values but with kKeep
     WeightSharing* sharing = nullptr;  // asked for the plan's weights, and given what this process makes of them
   };
   static absl::StatusOr<std::unique_ptr<BoundWeights>> bind(const std::map<std::string, ParameterBytes>& parameters,
@@ -53,8 +53,10 @@ class BoundWeights {
   absl::Status bind_block();
   absl::Status copy_to_memory();
   absl::Status copy_into(const Buffer* to, std::size_t offset, void* host, std::string_view bytes) const;
-  absl::Status run_once_launches(int threads);
-  absl::Status run_once(Rows& rows, int threads) const;
+  absl::StatusOr<WeightLayout> layout() const;
+  absl::Status run_once_launches();
+  absl::Status run_once(Rows& rows) const;
+  void lose_subnormals() const;
   ParameterFit fit_of(std::uint32_t buffer) const;
   absl::StatusOr<Buffer> copy_for_kernels(std::uint32_t buffer) const;
   absl::StatusOr<Buffer> copy_for_host(std::uint32_t buffer) const;
@@ -63,7 +65,7 @@ class BoundWeights {
   Plan& plan_;
   const Device& device_;
   const Executable& executable_;
-  const int threads_;
+  const HostWork host_;
   std::unique_ptr<WeightPlace> place_;  // until all is bound
   const bool is_in_place_;
   std::vector<void*> addresses_;

@@ -5,6 +5,7 @@
 #pragma once
 #include "runtime/hal/device.h"
 #include "runtime/weights/weight_place.h"
+#include "runtime/weights/weight_sharing.h"
 
 namespace hearth::runtime {
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/sha256_stream.h"
 #include "runtime/plan/plan_loops.h"
@@ -31,12 +32,15 @@ class KeyWriter {
 
 }  // namespace
 
-WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits, std::size_t least_bytes) {
+WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits, std::size_t least_bytes,
+                           std::vector<bool> loses_subnormals) {
   WeightLayout layout;
   layout.offsets.assign(plan.buffers.size(), WeightLayout::kNone);
   layout.last_reader.assign(plan.buffers.size(), WeightLayout::kNone);
   layout.used_by_replay.assign(plan.buffers.size(), false);
   layout.is_copied.assign(plan.buffers.size(), false);
+  layout.loses_subnormals = std::move(loses_subnormals);
+  layout.loses_subnormals.resize(plan.buffers.size());
   for (std::size_t i = 0; i < plan.launches.size(); ++i) {
     for (const std::uint32_t buffer : plan.launches[i].buffers) {
       if (plan.launches[i].once) layout.last_reader[buffer] = i;
@@ -77,6 +81,7 @@ Digest weight_key(const Plan& plan, const WeightLayout& layout, const std::vecto
     key.number(static_cast<std::uint64_t>(buffer.dtype));
     key.number(buffer.max_bytes);
     key.number(layout.offsets[id]);
+    if (layout.loses_subnormals[id]) key.text("without subnormal values");
     if (buffer.kind == v1::PlanBuffer::CONSTANT) key.text(buffer.data);
     if (buffer.kind == v1::PlanBuffer::PARAMETER) key.digest(*content.at(id));
   };

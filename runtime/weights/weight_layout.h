@@ -18,7 +18,7 @@ namespace hearth::runtime {
 // Whether kernels can read a parameter where the caller has it.
 enum class ParameterFit {
   kFits,
-  kUnusable,  // not aligned to its element, or in memory that the device does not reach
+  kUnusable,  // not aligned to its element, in memory that the device does not reach, or with subnormal values to lose
   kShort,     // less than its buffer's size
 };
 
@@ -32,11 +32,12 @@ struct WeightLayout {
   std::vector<bool> is_copied;           // constants, and parameters that cannot be used where they are, by buffer
   std::vector<std::size_t> last_reader;  // the last `once` launch that reads the buffer, or kNone
   std::vector<bool> used_by_replay;      // by buffer; what a loop's steps see is used
+  std::vector<bool> loses_subnormals;    // by buffer (subnormal_weights.h)
 };
 
 // `fits`: by buffer, of parameters. A constant or copy of less than `least_bytes` is not in the block.
 WeightLayout weight_layout(const Plan& plan, const std::vector<ParameterFit>& fits,
-                           std::size_t least_bytes = WeightLayout::kMinBytes);
+                           std::size_t least_bytes = WeightLayout::kMinBytes, std::vector<bool> loses_subnormals = {});
 
 Digest weight_key(const Plan& plan, const WeightLayout& layout, const std::vector<Digest>& digests);
 

@@ -180,6 +180,10 @@ static hearth_prepare_options* options_for(const char* socket) {
   OK(hearth_prepare_options_set_opt_level(options, 2, &error));
   OK(hearth_prepare_options_set_fast_math(options, 0, &error));
   OK(hearth_prepare_options_set_share_weights(options, 0, &error));
+  OK(hearth_prepare_options_set_subnormals(options, "keep", &error));
+  FAILS(hearth_prepare_options_set_subnormals(options, "flush", &error), HEARTH_INVALID_ARGUMENT,
+        "subnormals is 'flush'; expected keep, results or all");
+  FAILS(hearth_prepare_options_set_subnormals(options, NULL, &error), HEARTH_INVALID_ARGUMENT, "subnormals is NULL");
   OK(hearth_prepare_options_set_device(options, "cpu", &error));
   OK(hearth_prepare_options_set_progress(options, progress, &calls, &error));
   FAILS(hearth_prepare_options_set_threads(options, -1, &error), HEARTH_INVALID_ARGUMENT, "threads is -1");

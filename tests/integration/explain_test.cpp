@@ -324,3 +324,26 @@ TEST_CASE("explain --by operator or node: sums of kernels, most first") {
   CHECK_THAT(nodes.out, Contains("product (MatMul)") && Contains("copy (Transpose)") && Contains("share"));
   CHECK(place.run({"hearth", "explain", model, "--by", "colour"}).code == 2);
 }
+
+TEST_CASE("explain counts subnormal weights by tensor and says what is done about them") {
+  Place place;
+  ModelBuilder m(17);
+  m.input("x", {1, 40});
+  std::vector<float> weights(1600, 1.0F);
+  std::fill(weights.begin(), weights.begin() + 300, -1e-40F);
+  std::vector<float> bias(40, -0.0F);
+  bias[3] = 1e-39F;
+  m.floats("weight\n", {40, 40}, weights).floats("bias", {40}, bias);
+  m.node("MatMul", {"x", "weight\n"}, {"p"}).node("Add", {"p", "bias"}, {"y"}).output("y");
+  const std::string model = save_explained(place, m);
+  const Ran told = place.run_ok({"hearth", "explain", model, "--threads", "1"});
+  CHECK_THAT(told.out,
+             Contains("301 of 1640 weights are subnormal (weight\\n 300; bias 1): zeros stand in their place"));
+  const auto kept = place.json({"hearth", "explain", model, "--threads", "1", "--subnormals", "keep", "--json"});
+  CHECK_THAT(kept["notes"].dump(), Contains("kept (--subnormals keep)"));
+  const std::string other = two_kernels(place);
+  CHECK_THAT(place.run_ok({"hearth", "explain", other, "--threads", "1"}).out, !Contains("subnormal"));
+  const Ran wrong = place.run({"hearth", "run", model, "--subnormals", "flush"});
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, Contains("--subnormals"));
+}

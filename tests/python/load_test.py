@@ -74,6 +74,7 @@ class Models(Place):
                 ({"dims": DIMS, "device": "gpu9"}, hearth.NotFound, "device 'gpu9' is unknown"),
                 ({"dims": DIMS, "deadline": 0}, ValueError, "deadline is 0"),
                 ({"dims": DIMS, "deadline": "soon"}, TypeError, "deadline is 'soon'"),
+                ({"dims": DIMS, "subnormals": "flush"}, ValueError, "subnormals is 'flush'; expected 'keep', 'results' or 'all'"),
                 ({"dims": DIMS, "progress": 3}, TypeError, "progress is 3"),
                 ({"dims": DIMS, "constants": {"z": 1}}, ValueError, "z"),
                 ({"dims": DIMS, "constants": {"x": "text"}}, TypeError, "constants: 'x' is of type str"),
@@ -81,6 +82,23 @@ class Models(Place):
                 ({"dims": DIMS, "name": 3}, TypeError, "name is 3")):
             with self.subTest(words), self.refused(kind, words):
                 hearth.load(self.bytes, **options)
+
+    def test_subnormal_values_are_kept_where_that_is_asked_for(self):
+        made = model([node("Mul", ["x", "w"], ["y"])], {"x": (F, [4])}, {"y": F}, weights={"w": np.float32([1e-40, 1e-20, 2, 1e-20])})
+        x, f32 = np.float32([1e30, 1e-20, 3, -1e-20]), np.float32
+        kept = f32([f32(1e-40) * f32(1e30), f32(1e-20) * f32(1e-20), 6, -(f32(1e-20) * f32(1e-20))])
+        zeroed = f32([0, 0, 6, -0.0])
+        made = made.SerializeToString()
+        for mode, want in (("keep", kept), ("results", zeroed), ("all", zeroed), (None, zeroed)):
+            with self.subTest(mode):
+                f = hearth.load(made, subnormals=mode)
+                copies = f, pickle.loads(pickle.dumps(f)), hearth.load(f.to_bytes(), plan=True)
+                for g in copies:
+                    self.assertEqual(g(x).tobytes(), want.tobytes())
+                self.assertEqual(hearth.load(f.to_bytes(), plan=True, subnormals="keep")(x)[1], kept[1])
+                jitted = hearth.jit(lambda x: x * 1e-20, **({"subnormals": mode} if mode else {}))
+                self.assertEqual(float(jitted(x[1:2])[0]), float(want[1]))
+        self.assertGreater(np.float32(1e-30) * np.float32(1e-10), 0)  # numpy's own arithmetic is as before
 
     def test_dims_as_people_write_them(self):
         for value, lengths in ((3, (3,)), ((1, 8), (1, 3, 8)), ([1, 4, 8], (1, 2, 4, 8)),

@@ -68,6 +68,7 @@ struct PlannedKernel {
   double num_ops = 0;
   double work = 0;                   // see Kernel
   std::vector<SlotAccess> accesses;  // by param slot; empty where nothing is known
+  std::vector<bool> summed;          // by param slot (passes/kernel/summed_slots); empty where nothing is known
   v1::KernelChoice choice;           // with Tuning::describe
   KernelCost cost;                   // likewise; of a blob: its operations alone
   std::optional<v1::PlanBlob> blob;  // instead of `ast`

@@ -15,6 +15,7 @@
 #include "compiler/passes/kernel/kernel_memo.h"
 #include "compiler/passes/kernel/main_source.h"
 #include "compiler/passes/kernel/scatter.h"
+#include "compiler/passes/kernel/summed_slots.h"
 #include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
@@ -341,6 +342,7 @@ class Splitter {
       kernel.workgroup = built.workgroup;
       kernel.work = built.work;
       kernel.accesses = slot_accesses(built.root, built.buffers.size());
+      kernel.summed = summed_slots(built.root, built.buffers.size());
       kernel.choice = built.choice;
       kernel.cost = built.cost;
       kernel.main_source = main;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "compiler/ir/shape.h"
 #include "compiler/passes/import/import_expr.h"
@@ -44,6 +46,27 @@ ir::UOpRef work_of(ir::Graph& g, const Schedule& schedule, const PlannedRegion& 
                        launch.launch_work.work ? launch.launch_work.work : g.index(static_cast<std::int64_t>(same)));
   }
   return sum->is_const() ? nullptr : sum;
+}
+
+// What no replay changes.
+bool is_weight(const Schedule& schedule, std::uint32_t buffer) {
+  const PlannedBuffer& b = schedule.buffers[buffer];
+  if (b.view) return b.view->kind == v1::LoopView::SLICE && is_weight(schedule, b.view->buffer);
+  return b.kind == ir::BufferKind::Parameter || b.kind == ir::BufferKind::Constant ||
+         b.kind == ir::BufferKind::Persistent;
+}
+
+void add_summed_slots(const Schedule& schedule, v1::Plan& plan) {
+  std::vector<std::set<std::uint32_t>> slots(schedule.kernels.size());
+  for (const PlannedLaunch& launch : schedule.launches) {
+    const std::vector<bool>& summed = schedule.kernels[launch.kernel].summed;
+    for (std::uint32_t slot = 0; slot < summed.size() && !launch.once; ++slot) {
+      if (summed[slot] && is_weight(schedule, launch.buffers[slot])) slots[launch.kernel].insert(slot);
+    }
+  }
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    for (const std::uint32_t slot : slots[i]) plan.mutable_kernels(static_cast<int>(i))->add_summed_slots(slot);
+  }
 }
 
 }  // namespace
@@ -115,6 +138,7 @@ v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::T
       *kernel.mutable_blob() = *k.blob;
     }
   }
+  if (target.unit() == target::Unit::Share) add_summed_slots(schedule, plan);
   for (const PlannedLaunch& l : schedule.launches) {
     v1::Launch& launch = *plan.add_launches();
     launch.set_kernel(l.kernel);

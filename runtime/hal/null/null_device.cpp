@@ -11,7 +11,7 @@ void NullExecutable::count(std::uint32_t kernel, std::int64_t units) const {
   counts_[kernel].units.fetch_add(static_cast<std::uint64_t>(units), std::memory_order_relaxed);
 }
 
-absl::StatusOr<std::unique_ptr<Program>> NullExecutable::program(Rows& rows, int) const {
+absl::StatusOr<std::unique_ptr<Program>> NullExecutable::program(Rows& rows, const HostWork&) const {
   return std::unique_ptr<Program>(std::make_unique<NullProgram>(*this, rows));
 }
 

@@ -24,7 +24,7 @@ struct NullCommand {
 class NullExecutable : public Executable {
  public:
   explicit NullExecutable(std::size_t num_kernels) : counts_(num_kernels) {}
-  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const override;
+  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, const HostWork& host) const override;
   // Launches of units, of all programs.
   std::uint64_t calls(std::uint32_t kernel) const { return counts_[kernel].calls.load(); }
   std::uint64_t units(std::uint32_t kernel) const { return counts_[kernel].units.load(); }

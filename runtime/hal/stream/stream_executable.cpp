@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<StreamExecutable>> StreamExecutable::load(
   return executable;
 }
 
-absl::StatusOr<std::unique_ptr<Program>> StreamExecutable::program(Rows& rows, int) const {
+absl::StatusOr<std::unique_ptr<Program>> StreamExecutable::program(Rows& rows, const HostWork&) const {
   HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<StreamProgram> program, StreamProgram::make(context_, memory_, *this, rows));
   return std::unique_ptr<Program>(std::move(program));
 }

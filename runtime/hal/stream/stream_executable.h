@@ -16,7 +16,7 @@ class StreamExecutable final : public Executable {
                                                                 const std::shared_ptr<StreamMemory>& memory,
                                                                 const Plan& plan,
                                                                 const std::vector<ArtifactSource>& artifacts);
-  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const override;
+  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, const HostWork& host) const override;
 
   void* function(std::uint32_t kernel) const { return functions_[kernel]; }
 

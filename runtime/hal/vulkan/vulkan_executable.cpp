@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<VulkanExecutable>> VulkanExecutable::load(
   return executable;
 }
 
-absl::StatusOr<std::unique_ptr<Program>> VulkanExecutable::program(Rows& rows, int) const {
+absl::StatusOr<std::unique_ptr<Program>> VulkanExecutable::program(Rows& rows, const HostWork&) const {
   HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<VulkanProgram> program,
                           VulkanProgram::record(context_, memory_, *this, rows));
   return std::unique_ptr<Program>(std::move(program));

@@ -19,7 +19,7 @@ class VulkanExecutable final : public Executable {
                                                                 PipelineCache& cache, PipelineTrials& trials,
                                                                 const Plan& plan,
                                                                 const std::vector<ArtifactSource>& artifacts);
-  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, int threads) const override;
+  absl::StatusOr<std::unique_ptr<Program>> program(Rows& rows, const HostWork& host) const override;
 
   const VulkanContext& context() const { return *context_; }
   VkPipeline pipeline(std::uint32_t kernel) const { return pipelines_[place_[kernel]].get(); }

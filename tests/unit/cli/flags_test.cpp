@@ -71,6 +71,9 @@ TEST_CASE("flags become a prepare configuration") {
   CHECK(config->threads == 3);
   CHECK(config->device == "null");
   CHECK((config->opt_level == 1 && config->fast_math && config->direct_convolutions));
+  CHECK_FALSE(config->subnormals);
+  flags.subnormals = Subnormals::kAll;
+  CHECK(flags.prepare_config()->subnormals == Subnormals::kAll);
 }
 
 TEST_CASE("dimensions of flags: lengths, ranges, ranges in parts, expressions") {

@@ -15,7 +15,7 @@ ORDER = {
 GROUND = {
     "daemon": {"activity", "client_id", "config", "exit_deadline", "health", "installation", "log_fields", "log_limit", "metrics", "operator",
                "service_manager", "setting", "trusted_file", "version"},
-    "runtime": {"thread_pool", "build_id", "blob_library"},
+    "runtime": {"thread_pool", "float_mode", "build_id", "blob_library"},
     "compiler/passes": {"report", "spec"},
 }
 

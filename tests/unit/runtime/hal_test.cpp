@@ -129,7 +129,7 @@ TEST_CASE("a program computes what its rows say, also after they changed") {
         CHECK(wrong == 0);
       };
       run_on(first, 100, nullptr);
-      absl::StatusOr<std::unique_ptr<Program>> program = c.executable->program(rows, threads);
+      absl::StatusOr<std::unique_ptr<Program>> program = c.executable->program(rows, {.threads = threads});
       REQUIRE(program.ok());
       run_on(first, 100, program->get());
       run_on(second, 100, program->get());

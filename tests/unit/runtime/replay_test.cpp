@@ -35,7 +35,7 @@ std::shared_ptr<const LoadedPlan> load(const SaxpyPlan& made, int threads = 1) {
   request.plan = bytes;
   request.artifacts = made.artifacts;
   request.parameters["a"] = {&kScale, sizeof kScale, nullptr};
-  request.threads = threads;
+  request.host.threads = threads;
   absl::StatusOr<std::shared_ptr<const LoadedPlan>> plan = LoadedPlan::create(request);
   INFO(plan.status().ToString());
   REQUIRE(plan.ok());
