@@ -1,6 +1,7 @@
 #include "runtime/weights/subnormal_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -29,35 +30,33 @@ bool is_subnormal(Bits bits) {
   return (bits & Format<Bits>::kExponent) == 0 && (bits & kMagnitude) != 0;
 }
 
+constexpr std::size_t kBlock = 4096;  // elements; their number fits 16 bits, so that it is counted in vectors of them
+
 template <typename Bits>
-Bits element(const char* data, std::size_t i) {
-  Bits bits;
-  std::memcpy(&bits, data + i * sizeof bits, sizeof bits);
-  return bits;
+std::size_t count_in_block(const Bits* data, std::size_t elements) {
+  Bits found = 0;
+  for (std::size_t i = 0; i < elements; ++i) found = static_cast<Bits>(found + is_subnormal(data[i]));
+  return found;
 }
 
 template <typename Bits>
 std::size_t count(const char* data, std::size_t size_bytes) {
   std::size_t found = 0;
-  constexpr std::size_t kBlock = 4096;  // elements, whose count fits the element's own bits: vectors of them
-  const std::size_t elements = size_bytes / sizeof(Bits);
-  for (std::size_t begin = 0; begin < elements; begin += kBlock) {
-    const std::size_t end = std::min(elements, begin + kBlock);
-    Bits in_block = 0;
-    for (std::size_t i = begin; i < end; ++i)
-      in_block = static_cast<Bits>(in_block + is_subnormal(element<Bits>(data, i)));
-    found += in_block;
+  std::array<Bits, kBlock> block;
+  for (std::size_t at = 0; at < size_bytes; at += sizeof block) {
+    const std::size_t elements = std::min(kBlock, (size_bytes - at) / sizeof(Bits));
+    std::memcpy(block.data(), data + at, elements * sizeof(Bits));  // at any address
+    found += count_in_block(block.data(), elements);
   }
   return found;
 }
 
 template <typename Bits>
-void zero(char* data, std::size_t size_bytes) {
-  for (std::size_t i = 0; i < size_bytes / sizeof(Bits); ++i) {
-    const Bits bits = element<Bits>(data, i);
-    const Bits kept = is_subnormal(bits) ? static_cast<Bits>(bits & Format<Bits>::kSign) : bits;
-    std::memcpy(data + i * sizeof kept, &kept, sizeof kept);
-  }
+void zero(Bits* data, std::size_t elements) {
+  std::size_t begin = 0;  // of the first block that has some; what has none is not written to
+  while (begin < elements && count_in_block(data + begin, std::min(kBlock, elements - begin)) == 0) begin += kBlock;
+  for (std::size_t i = begin; i < elements; ++i)
+    data[i] = static_cast<Bits>(is_subnormal(data[i]) ? data[i] & Format<Bits>::kSign : data[i]);
 }
 
 std::size_t count_in_memory(const char* data, std::size_t size_bytes, DType dtype) {
@@ -104,11 +103,8 @@ absl::StatusOr<std::size_t> count_subnormals(std::string_view bytes, DType dtype
 }
 
 void zero_subnormals(void* data, std::size_t size_bytes, DType dtype) {
-  char* const bytes = static_cast<char*>(data);
-  // What has none is not written to: its pages may be the file's own.
-  if (count_in_memory(bytes, size_bytes, dtype) == 0) return;
-  if (dtype == DType::kF32) zero<std::uint32_t>(bytes, size_bytes);
-  if (dtype == DType::kBF16) zero<std::uint16_t>(bytes, size_bytes);
+  if (dtype == DType::kF32) zero(static_cast<std::uint32_t*>(data), size_bytes / sizeof(std::uint32_t));
+  if (dtype == DType::kBF16) zero(static_cast<std::uint16_t*>(data), size_bytes / sizeof(std::uint16_t));
 }
 
 }  // namespace hearth::runtime

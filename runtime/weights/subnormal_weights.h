@@ -23,7 +23,7 @@ std::vector<bool> loses_subnormals(const Plan& plan, Subnormals subnormals);
 // mapped file: DATA_LOSS when they are gone.
 absl::StatusOr<std::size_t> count_subnormals(std::string_view bytes, DType dtype);
 
-// Makes them zeros of their sign.
+// Makes them zeros of their sign; `data` is aligned to an element.
 void zero_subnormals(void* data, std::size_t size_bytes, DType dtype);
 
 }  // namespace hearth::runtime
