@@ -22,6 +22,7 @@ Table make_table(Families families) {
 }
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kPreview = "ai.onnx.preview";
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
 const Table& table_of(std::string_view domain) {
@@ -38,6 +39,8 @@ const Table& table_of(std::string_view domain) {
   static const Table training = make_table({training_operators()});
   if (domain == kMicrosoft) return microsoft;
   if (domain == kTraining) return training;
+  static const Table preview = make_table({preview_operators()});
+  if (domain == kPreview) return preview;
   reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
@@ -47,6 +50,7 @@ std::vector<std::string> operator_names() {
   std::vector<std::string> names;
   for (const auto& [name, entry] : table_of("")) names.emplace_back(name);
   for (const auto& [name, entry] : table_of(kMicrosoft)) names.push_back(str_cat(kMicrosoft, "::", name));
+  for (const auto& [name, entry] : table_of(kPreview)) names.push_back(str_cat(kPreview, "::", name));
   for (const auto& [name, entry] : table_of(kTraining)) names.push_back(str_cat(kTraining, "::", name));
   return names;
 }

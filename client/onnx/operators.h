@@ -14,7 +14,7 @@
 namespace hearth::onnx {
 
 inline constexpr int kFirstOpset = 1;
-inline constexpr int kLastOpset = 25;
+inline constexpr int kLastOpset = 28;
 // Handlers know the meaning of this opset, and of later versions of an operator those that their entry says.
 inline constexpr int kCommonOpset = 19;
 
@@ -63,6 +63,8 @@ std::span<const OperatorEntry> attention_operators();      // ops_attention.cpp
 std::span<const OperatorEntry> microsoft_operators();               // ops_microsoft.cpp
 std::span<const OperatorEntry> microsoft_attention_operators();     // ops_microsoft_attention.cpp
 std::span<const OperatorEntry> microsoft_quantization_operators();  // ops_microsoft_quantization.cpp
+// The domain ai.onnx.preview:
+std::span<const OperatorEntry> preview_operators();  // ops_attention.cpp
 // The domain ai.onnx.preview.training:
 std::span<const OperatorEntry> training_operators();  // ops_training.cpp
 // [B, S, heads * size] -> [B, heads, S, size], and back.
@@ -71,7 +73,7 @@ client::Tensor join_heads(const client::Tensor& x);
 // x / sqrt(mean(x²) + epsilon) * scale; of both domains.
 Values simplified_layer_normalization(NodeContext& node);
 
-// `domain` is "" for ONNX's own operators, "com.microsoft" or "ai.onnx.preview.training". JitError (Unimplemented)
+// `domain` is "" for ONNX's own operators, "com.microsoft", "ai.onnx.preview" or "ai.onnx.preview.training". JitError (Unimplemented)
 // naming the domain or the opsets that are known.
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
 // All operators, sorted; "domain::name" for those that are not ONNX's own.

@@ -86,9 +86,14 @@ Values swish(NodeContext& node) {
   return {Value(node.rounded(x * client::sigmoid(node.real("alpha", 1.0) * x)))};
 }
 
+Values swiglu(NodeContext& node) {
+  return {Value(client::swiglu(node.tensor(0), node.tensor(1), node.real("alpha", 1.0)))};
+}
+
 constexpr OperatorEntry kOperators[] = {
     {"Gelu", gelu, 20},
     {"Swish", swish, 24},
+    {"SwiGLU", swiglu, 28},
     {"Relu", relu},
     {"Sigmoid", recorded<client::sigmoid>},
     {"Tanh", recorded<client::tanh>},

@@ -1,6 +1,7 @@
 // Attention and rotary embeddings of ONNX's own operators (since opset 23). Operands have four axes, [B, heads, S,
 // size], or three, [B, S, heads * size]; keys and values of earlier calls come in as `past` and go out as `present`.
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "client/onnx/model_file.h"
@@ -10,6 +11,7 @@
 #include "hearth/ops/attention.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/linear.h"
+#include "hearth/ops/linear_attention.h"
 #include "hearth/ops/movement.h"
 #include "hearth/ops/reduce.h"
 
@@ -66,6 +68,35 @@ struct Scores {
   Tensor products, capped, masked, weights;  // as qk_matmul_output_mode 0 to 3 counts them
 };
 
+// How far a query sees to both sides of its own place; nothing: without bound (onnx's text of operator 25).
+struct Windows {
+  std::optional<std::int64_t> left, right;
+};
+
+constexpr int kWindows = 25;  // first opset of Attention's windows
+
+Windows windows_of(NodeContext& node) {
+  if (node.opset() < kWindows) return {};
+  const auto read = [&](std::string_view name) -> std::optional<std::int64_t> {
+    const std::int64_t window = node.integer(name, -1);
+    if (window < -1) reject(str_cat(name, " is ", window, "; expected a number from 0 on, or -1 for no bound"));
+    if (window < 0) return std::nullopt;
+    return window;
+  };
+  return {read("left_window_size"), read("right_window_size")};
+}
+
+// Which of `key`s a query at `place` sees, both of one integer type.
+Tensor within(const Windows& windows, const Tensor& place, const Tensor& key) {
+  Tensor seen;
+  if (windows.left) seen = client::less_equal(place - *windows.left, key);
+  if (windows.right) {
+    const Tensor before = client::less_equal(key, place + *windows.right);
+    seen = seen.empty() ? before : client::bit_and(seen, before);
+  }
+  return seen;
+}
+
 // What is added to scores: 0 or -inf for what may be seen, or numbers. Empty: nothing.
 Tensor added_scores(const Tensor& mask, const Tensor& q, const Tensor& k, const client::Dim& past, bool causal) {
   const DType dtype = widened(q).dtype();
@@ -98,10 +129,23 @@ Scores scores_of(const Tensor& q, const Tensor& k, const Tensor& added, double s
   return scores;
 }
 
+// The mask with minus infinity, or false, wherever `seen` is false.
+Tensor narrowed(const Tensor& mask, const Tensor& seen) {
+  if (mask.empty()) return seen;
+  return mask.dtype() == DType::kBool ? client::bit_and(mask, seen) : client::where(seen, mask, -INFINITY);
+}
+
+struct Seen {
+  bool causal;
+  Windows windows;
+  client::Dim past;
+};
+
 // What the operator says of which keys are seen, bool or scores, or nothing: its mask, which may end before the keys do
-// (those are not seen), and how many keys of each item are no padding. With that number, a causal query sees the keys
-// up to its own: the queries are the last ones before the padding (onnx's text of operator 24).
-Tensor mask_of(const NodeContext& node, const Tensor& q, const Tensor& k, bool causal) {
+// (those are not seen), its windows, and how many keys of each item are no padding. With that number, a query's place is
+// counted from the end: the queries are the last ones before the padding (onnx's text of operators 24 and 25). What is
+// causal by places from the begin is not in it.
+Tensor mask_of(const NodeContext& node, const Tensor& q, const Tensor& k, const Seen& how) {
   const client::Dim keys = k.dim(2);
   Tensor mask = node.tensor_or_empty(3);
   if (!mask.empty() && mask.rank() > 0 && !(mask.dim(-1) == keys) && !(mask.dim(-1) == client::Dim(1))) {
@@ -111,18 +155,20 @@ Tensor mask_of(const NodeContext& node, const Tensor& q, const Tensor& k, bool c
     after.back() = missing;
     mask = client::pad(mask, before, after, mask.dtype() == DType::kBool ? 0.0 : -INFINITY);
   }
-  if (!node.has_input(6)) return mask;
+  const bool has_windows = how.windows.left || how.windows.right;
+  if (!node.has_input(6)) {
+    if (!has_windows) return mask;
+    const Tensor place = client::arange(q.dim(2), DType::kI64) + client::dim_value(how.past);
+    return narrowed(mask, within(how.windows, client::unsqueeze(place, {1}), client::arange(keys, DType::kI64)));
+  }
   const Tensor count = client::reshape(node.tensor(6), {k.dim(0), 1, 1, 1});
   const Tensor key = client::arange(keys, count.dtype());
   Tensor is_key = client::less(key, count);  // [B, 1, 1, keys]
-  if (causal) {
-    const Tensor place = client::unsqueeze(client::arange(q.dim(2), count.dtype()), {1}) + count -
-                         client::dim_value(q.dim(2), count.dtype());
-    is_key = client::bit_and(is_key, client::less_equal(key, place));  // [B, 1, queries, keys]
-  }
-  if (mask.empty()) return is_key;
-  if (mask.dtype() == DType::kBool) return client::bit_and(mask, is_key);
-  return client::where(is_key, mask, -INFINITY);
+  const Tensor place = client::unsqueeze(client::arange(q.dim(2), count.dtype()), {1}) + count -
+                       client::dim_value(q.dim(2), count.dtype());  // [B, 1, queries, 1]
+  if (how.causal) is_key = client::bit_and(is_key, client::less_equal(key, place));
+  if (has_windows) is_key = client::bit_and(is_key, within(how.windows, place, key));
+  return narrowed(mask, is_key);
 }
 
 Values attention(NodeContext& node) {
@@ -131,6 +177,7 @@ Values attention(NodeContext& node) {
   const double softcap = node.real("softcap", 0), given_scale = node.real("scale", 0);
   const std::int64_t shown = node.integer("qk_matmul_output_mode", 0);
   const std::int64_t precision = node.integer("softmax_precision", 0);
+  const Windows windows = windows_of(node);
   if (precision != 0 && !is_float(dtype_from_onnx(precision))) reject("softmax_precision is no floating-point type");
   const bool joined = node.input(0).rank() == 3;
   const auto in_heads = [&](std::size_t i, std::int64_t number) {
@@ -147,7 +194,7 @@ Values attention(NodeContext& node) {
     k = client::cat({node.tensor(4), k}, 2);
     v = client::cat({node.tensor(5), v}, 2);
   }
-  const Tensor mask = mask_of(node, q, k, causal);
+  const Tensor mask = mask_of(node, q, k, {causal, windows, past});
   const bool causal_by_place = causal && !node.has_input(6);
   const double scale = given_scale != 0 ? given_scale : 1 / std::sqrt(static_cast<double>(length_of(q, 3)));
   Tensor y, seen;
@@ -166,10 +213,80 @@ Values attention(NodeContext& node) {
   return {Value(joined ? join_heads(y) : y), Value(k), Value(v), seen.empty() ? Value() : Value(seen)};
 }
 
-constexpr OperatorEntry kOperators[] = {{"Attention", attention, 23, 24}, {"RotaryEmbedding", rotary_embedding, 23}};
+// Scores and weights are computed in f32, given to the graphs in the precision that they ask for.
+Values flex_attention(NodeContext& node) {
+  const std::int64_t precision = node.integer("softmax_precision", 0);
+  if (precision != 0 && !is_float(dtype_from_onnx(precision))) reject("softmax_precision is no floating-point type");
+  const DType given = node.tensor(0).dtype(), wanted = precision != 0 ? dtype_from_onnx(precision) : DType::kF32;
+  const DType full = given == DType::kF64 || wanted == DType::kF64 ? DType::kF64 : DType::kF32;
+  client::FlexAttentionConfig config;
+  if (node.has("scale")) config.scale = node.real("scale", 0);
+  const auto change = [&](std::string_view name) -> client::Activation {
+    if (!node.has(name)) return {};
+    const ::hearth_onnx::GraphProto& graph = node.graph(name);
+    return [&node, &graph, name, precision, wanted](const Tensor& x) {
+      const Tensor shown = precision != 0 ? client::cast(x, wanted) : x;
+      const Values made = node.scope().run_nested(graph, {Value(shown)});
+      if (made.size() != 1) reject(str_cat("'", name, "' has ", made.size(), " outputs; expected one"));
+      return client::cast(made[0].tensor(), x.dtype());
+    };
+  };
+  config.scores = change("score_mod");
+  config.weights = change("prob_mod");
+  const Tensor y = client::flex_attention(client::cast(node.tensor(0), full), client::cast(node.tensor(1), full),
+                                          client::cast(node.tensor(2), full), config);
+  return {Value(client::cast(y, node.tensor(2).dtype()))};
+}
+
+Values linear_attention(NodeContext& node) {
+  const std::int64_t heads = node.required_integer("q_num_heads"), states = node.required_integer("kv_num_heads");
+  const double scale = node.real("scale", 0);
+  const std::string rule = node.text("update_rule", "gated_delta");
+  node.integer("chunk_size", 64);  // of methods that take several steps at a time
+  const bool is_gated = rule == "gated" || rule == "gated_delta", is_delta = rule == "delta" || rule == "gated_delta";
+  if (!is_gated && !is_delta && rule != "linear") {
+    reject(str_cat("update_rule is '", rule, "'; expected linear, gated, delta or gated_delta"));
+  }
+  const auto check = [&](std::size_t index, std::string_view name, bool needed) {
+    if (node.has_input(index) == needed) return;
+    reject(str_cat("update_rule '", rule, "' ", needed ? "needs" : "has no", " input '", name, "'"));
+  };
+  check(4, "decay", is_gated);
+  check(5, "beta", is_delta);
+  if (heads < 1 || states < 1 || heads % states != 0)
+    reject(str_cat("q_num_heads is ", heads, ", kv_num_heads ", states, "; expected a multiple of it"));
+  client::LinearAttentionConfig config;
+  config.past = node.tensor_or_empty(3);
+  if (scale != 0) config.scale = scale;
+  const Tensor q = split_heads(node.tensor(0), heads), k = split_heads(node.tensor(1), states),
+               v = split_heads(node.tensor(2), states);
+  if (is_gated) config.decay = split_heads(node.tensor(4), states);
+  if (is_delta) {
+    const Tensor& beta = node.tensor(5);
+    config.beta = split_heads(beta, beta.rank() == 3 && beta.dim(2) == client::Dim(1) ? 1 : states);
+  }
+  const client::LinearAttentionResult made = client::linear_attention(q, k, v, config);
+  return {Value(join_heads(made.y)), Value(made.state)};
+}
+
+Values causal_conv(NodeContext& node) {
+  const std::string activation = node.text("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    reject(str_cat("activation is '", activation, "'; expected none, silu or swish"));
+  const client::CausalConvResult made =
+      client::causal_conv(node.tensor(0), node.tensor(1), node.tensor_or_empty(2), node.tensor_or_empty(3));
+  return {Value(activation == "none" ? made.y : client::silu(made.y)), Value(made.state)};
+}
+
+constexpr OperatorEntry kOperators[] = {{"Attention", attention, 23, 25},
+                                        {"RotaryEmbedding", rotary_embedding, 23},
+                                        {"LinearAttention", linear_attention, 27},
+                                        {"CausalConvWithState", causal_conv, 27}};
+constexpr OperatorEntry kPreview[] = {{"FlexAttention", flex_attention}};
 
 }  // namespace
 
 std::span<const OperatorEntry> attention_operators() { return kOperators; }
+std::span<const OperatorEntry> preview_operators() { return kPreview; }
 
 }  // namespace hearth::onnx

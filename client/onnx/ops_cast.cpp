@@ -12,6 +12,8 @@
 namespace hearth::onnx {
 namespace {
 
+using client::Tensor;
+
 HostTensor numbers_of(const Text& text, DType dtype) {
   std::string bytes;
   for (const std::string& element : text.elements) {
@@ -55,7 +57,20 @@ Values cast(NodeContext& node) {
 }
 Values cast_like(NodeContext& node) { return cast_to(node, node.input(1).dtype()); }
 
+// bool is a byte of 0 or 1.
+Values bit_cast(NodeContext& node) {
+  const DType from = node.input(0).dtype(), to = dtype_from_onnx(node.required_integer("to"));
+  if (dtype_bytes(from) != dtype_bytes(to))
+    reject(str_cat(dtype_name(from), " has ", 8 * dtype_bytes(from), " bits, ", dtype_name(to), " ",
+                   8 * dtype_bytes(to), "; BitCast needs as many"));
+  Tensor x = node.tensor(0);
+  if (from == DType::kBool) x = client::cast(x, DType::kU8);
+  if (to == DType::kBool) return {Value(client::cast(client::bitcast(x, DType::kU8), to))};
+  return {Value(client::bitcast(x, to))};
+}
+
 constexpr OperatorEntry kOperators[] = {
+    {"BitCast", bit_cast, 26, kCommonOpset, BoundedInputs::kElementwise},
     {"Cast", cast, 1, kCommonOpset, BoundedInputs::kElementwise},
     {"CastLike", cast_like, 15},
 };

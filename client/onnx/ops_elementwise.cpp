@@ -94,7 +94,9 @@ Values div(NodeContext& node) {
 }
 Values mod(NodeContext& node) {
   const bool truncating = node.integer("fmod", 0) != 0;
-  if (!truncating && is_float(node.input(0).dtype())) reject("floats need fmod = 1");
+  constexpr int kFloored = 28;  // first opset of floats without fmod
+  if (!truncating && node.opset() < kFloored && is_float(node.input(0).dtype()))
+    reject(str_cat("floats need fmod = 1 before opset ", kFloored));
   return binary(node, truncating ? HostBinary::kTruncMod : HostBinary::kFloorMod,
                 [truncating](const Tensor& a, const Tensor& b) {
                   return truncating ? client::trunc_mod(a, b) : client::floor_mod(a, b);

@@ -11,16 +11,23 @@ namespace {
 
 using client::BlockOrder;
 
-Values depth_to_space(NodeContext& node) {
-  const std::int64_t block = node.required_integer("blocksize");
+BlockOrder block_order(NodeContext& node) {
   const std::string mode = node.text("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") reject_unsupported(str_cat("mode '", mode, "'"));
-  const BlockOrder order = mode == "DCR" ? BlockOrder::kBlockFirst : BlockOrder::kChannelFirst;
-  return {Value(client::depth_to_space(node.tensor(0), block, order))};
+  return mode == "DCR" ? BlockOrder::kBlockFirst : BlockOrder::kChannelFirst;
 }
 
+Values depth_to_space(NodeContext& node) {
+  const std::int64_t block = node.required_integer("blocksize");
+  return {Value(client::depth_to_space(node.tensor(0), block, block_order(node)))};
+}
+
+constexpr int kSpaceToDepthMode = 28;  // first opset of SpaceToDepth's mode
+
 Values space_to_depth(NodeContext& node) {
-  return {Value(client::space_to_depth(node.tensor(0), node.required_integer("blocksize")))};
+  const std::int64_t block = node.required_integer("blocksize");
+  const BlockOrder order = node.opset() < kSpaceToDepthMode ? BlockOrder::kBlockFirst : block_order(node);
+  return {Value(client::space_to_depth(node.tensor(0), block, order))};
 }
 
 Values center_crop_pad(NodeContext& node) {

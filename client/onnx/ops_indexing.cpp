@@ -157,12 +157,13 @@ Values pad(NodeContext& node) {
   return {Value(client::pad(x.tensor(), dims(before), dims(after), fill))};
 }
 
-Values cumsum(NodeContext& node) {
+template <Tensor (*cumulate)(const Tensor&, std::int64_t, bool, bool, client::Loc)>
+Values cumulated(NodeContext& node) {
   const HostTensor& axis = node.known(1, "the axis");
   if (axis.size() != 1) reject("the axis must be one number");
   const bool exclusive = node.integer("exclusive", 0) != 0;
   const bool reverse = node.integer("reverse", 0) != 0;
-  return {Value(client::cumsum(node.tensor(0), axis.integer(0), exclusive, reverse))};
+  return {Value(cumulate(node.tensor(0), axis.integer(0), exclusive, reverse, client::Loc::current()))};
 }
 
 Values trilu(NodeContext& node) {
@@ -181,10 +182,15 @@ Values eye_like(NodeContext& node) {
 }
 
 constexpr OperatorEntry kOperators[] = {
-    {"Gather", gather},     {"GatherElements", gather_elements, 11},
-    {"OneHot", one_hot, 9}, {"ReverseSequence", reverse_sequence, 10},
-    {"Pad", pad},           {"CumSum", cumsum, 11},
-    {"Trilu", trilu, 14},   {"EyeLike", eye_like, 9},
+    {"Gather", gather},
+    {"GatherElements", gather_elements, 11},
+    {"OneHot", one_hot, 9},
+    {"ReverseSequence", reverse_sequence, 10},
+    {"Pad", pad},
+    {"CumSum", cumulated<client::cumsum>, 11},
+    {"CumProd", cumulated<client::cumprod>, 26},
+    {"Trilu", trilu, 14},
+    {"EyeLike", eye_like, 9},
 };
 
 }  // namespace

@@ -74,7 +74,14 @@ Value symbolic_range(const Lengths& start, const Lengths& limit, const Lengths& 
   return Value(counted * step.value() + client::dim_value(start.elements[0], start.dtype));
 }
 
+constexpr int kStashType = 27;  // first opset of Range's stash_type
+
 Values range(NodeContext& node) {
+  if (node.opset() >= kStashType) {
+    const std::int64_t stash = node.integer("stash_type", 1);  // of f16 and bf16 alone
+    const DType dtype = node.input(0).dtype();
+    if (stash != 1 && is_float(dtype) && dtype_bytes(dtype) == 2) reject_unsupported(str_cat("stash_type ", stash));
+  }
   if (node.input(0).is_lengths() || node.input(1).is_lengths() || node.input(2).is_lengths()) {
     return {
         symbolic_range(node.known_lengths(0, "start"), node.known_lengths(1, "limit"), node.known_lengths(2, "delta"))};

@@ -60,6 +60,14 @@ Tensor silu(const Tensor& x, Loc loc) {
   return in_full_width(x, [](const Tensor& value) { return value * sigmoid(value); });
 }
 
+Tensor swiglu(const Tensor& gate, const Tensor& x, double alpha, Loc loc) {
+  OpScope scope("swiglu", loc);
+  if (!(require_float(gate, "gate").shape() == require_float(x, "x").shape()))
+    fail_op(str_cat("'gate' is ", describe(gate), ", 'x' is ", describe(x), "; expected equal shapes"));
+  const Tensor wide_gate = to_wide(gate);
+  return cast_to(wide_gate * sigmoid(alpha * wide_gate) * to_wide(x), promote(gate.dtype(), x.dtype()));
+}
+
 Tensor softplus(const Tensor& x, Loc loc) {
   OpScope scope("softplus", loc);
   // Does not overflow for large x, and keeps the digits of exp(x) for small ones.

@@ -26,9 +26,7 @@ Tensor causal_mask(const Dim& queries, const Dim& keys, const Dim& past) {
                     past.is_const() ? query + past.value() : query + dim_value(past, DType::kI32));
 }
 
-// A past of any length as part of the mask.
-AttentionConfig with_past_in_mask(AttentionConfig config, const Tensor& q, const Tensor& k) {
-  const Tensor visible = causal_mask(q.dim(-2), k.dim(-2), config.past);
+void add_to_mask(AttentionConfig& config, const Tensor& visible) {
   if (config.mask.empty()) {
     config.mask = visible;
   } else if (config.mask.dtype() == DType::kBool) {
@@ -36,9 +34,51 @@ AttentionConfig with_past_in_mask(AttentionConfig config, const Tensor& q, const
   } else {
     config.mask = where(visible, config.mask, -std::numeric_limits<double>::infinity());
   }
+}
+
+// A past of any length as part of the mask.
+AttentionConfig with_past_in_mask(AttentionConfig config, const Tensor& q, const Tensor& k) {
+  add_to_mask(config, causal_mask(q.dim(-2), k.dim(-2), config.past));
   config.causal = false;
   config.past = 0;
   return config;
+}
+
+// Windows as part of the mask.
+AttentionConfig with_windows_in_mask(AttentionConfig config, const Tensor& q, const Tensor& k) {
+  const Shape shape = {q.dim(-2), k.dim(-2)};
+  const Tensor place = iota(shape, 0, DType::kI64) + dim_value(config.past, DType::kI64),
+               key = iota(shape, 1, DType::kI64);
+  for (const auto& [window, name] : {std::pair(config.left_window, "left"), std::pair(config.right_window, "right")}) {
+    if (window && *window < 0) fail_op(str_cat(name, "_window is ", *window, "; expected a number from 0 on, or none"));
+  }
+  if (config.left_window) add_to_mask(config, less_equal(place - *config.left_window, key));
+  if (config.right_window) add_to_mask(config, less_equal(key, place + *config.right_window));
+  config.left_window = config.right_window = std::nullopt;
+  return config;
+}
+
+struct Heads {
+  Tensor k, v;  // of as many heads as q
+  DType full;   // that scores and weights are computed in
+  double scale;
+};
+
+Heads heads_of(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<double>& scale) {
+  const std::int64_t heads = const_length(q, -3, "since it counts heads");
+  const std::int64_t key_heads = const_length(k, -3, "since it counts heads");
+  const bool fit = key_heads >= 1 && heads % key_heads == 0 && v.dim(-3) == k.dim(-3) && v.dim(-2) == k.dim(-2) &&
+                   q.dim(-1) == k.dim(-1) && q.rank() == k.rank() && q.rank() == v.rank();
+  if (!fit) {
+    fail_op(str_cat("'q' is ", describe(q), ", 'k' is ", describe(k), ", 'v' is ", describe(v),
+                    "; expected [.., H, T, D], [.., K, S, D], [.., K, S, Dv] with K a divisor of H"));
+  }
+  const auto shared = [&](const Tensor& x) {
+    return key_heads == heads ? x : repeat_interleave(x, heads / key_heads, -3);
+  };
+  const std::int64_t size = const_length(q, -1, "since it scales the scores");
+  return {shared(k), shared(v), wide(promote(promote(q.dtype(), k.dtype()), v.dtype())),
+          scale.value_or(1.0 / std::sqrt(static_cast<double>(size)))};
 }
 
 }  // namespace
@@ -90,26 +130,12 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   check_float(k_given, "k", 3, "[.., K, S, D]");
   check_float(v_given, "v", 3, "[.., K, S, Dv]");
   AttentionConfig config = given;
+  if (config.left_window || config.right_window) config = with_windows_in_mask(std::move(config), q, k_given);
   if (config.causal && !config.past.is_const()) {
     config.causal = !(q.dim(-2) == Dim(1) && config.past + 1 == k_given.dim(-2));  // the last query sees all
     if (config.causal) config = with_past_in_mask(config, q, k_given);
   }
-  Tensor k = k_given, v = v_given;
-  const std::int64_t heads = const_length(q, -3, "since it counts heads");
-  const std::int64_t key_heads = const_length(k, -3, "since it counts heads");
-  const bool fit = key_heads >= 1 && heads % key_heads == 0 && v.dim(-3) == k.dim(-3) && v.dim(-2) == k.dim(-2) &&
-                   q.dim(-1) == k.dim(-1) && q.rank() == k.rank() && q.rank() == v.rank();
-  if (!fit) {
-    fail_op(str_cat("'q' is ", describe(q), ", 'k' is ", describe(k), ", 'v' is ", describe(v),
-                    "; expected [.., H, T, D], [.., K, S, D], [.., K, S, Dv] with K a divisor of H"));
-  }
-  if (key_heads != heads) {
-    k = repeat_interleave(k, heads / key_heads, -3);
-    v = repeat_interleave(v, heads / key_heads, -3);
-  }
-  const std::int64_t size = const_length(q, -1, "since it scales the scores");
-  const double scale = config.scale.value_or(1.0 / std::sqrt(static_cast<double>(size)));
-  const DType full = wide(promote(promote(q.dtype(), k.dtype()), v.dtype()));
+  const auto [k, v, full, scale] = heads_of(q, k_given, v_given, config.scale);
   Tensor scores = matmul(cast_to(q, full), transpose(cast_to(k, full))) * scale;
   if (config.softcap != 0) scores = tanh(scores / config.softcap) * config.softcap;
   Tensor visible;
@@ -148,6 +174,31 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k_given, cons
   node.axes = {config.causal ? 1 : 0, config.causal ? config.past.value() : 0};
   node.data.assign(reinterpret_cast<const char*>(&scale), sizeof scale);
   return make_node(std::move(node), OpScope::outermost()->loc());
+}
+
+Tensor flex_attention(const Tensor& q, const Tensor& k_given, const Tensor& v_given, const FlexAttentionConfig& config,
+                      Loc loc) {
+  OpScope scope("flex_attention", loc);
+  check_float(q, "q", 3, "[.., H, T, D]");
+  check_float(k_given, "k", 3, "[.., K, S, D]");
+  check_float(v_given, "v", 3, "[.., K, S, Dv]");
+  const auto [k, v, full, scale] = heads_of(q, k_given, v_given, config.scale);
+  const auto changed = [](const Activation& change, const Tensor& x, std::string_view name) {
+    if (!change) return x;
+    Tensor made = change(x);
+    if (made.empty() || !(made.shape() == x.shape()) || made.dtype() != x.dtype()) {
+      fail_op(str_cat("argument '", name, "' made ", made.empty() ? "nothing" : describe(made), " of ", describe(x),
+                      "; expected the same dtype and shape"));
+    }
+    return made;
+  };
+  const Tensor scores = changed(config.scores, matmul(cast_to(q, full), transpose(cast_to(k, full))) * scale, "scores");
+  // A query whose scores are all minus infinity sees nothing.
+  const double never = -std::numeric_limits<double>::infinity();
+  Tensor weights = softmax(scores, -1);
+  if (config.scores) weights = where(equal(reduce_max(scores, {-1}, true), never), 0.0, weights);
+  weights = changed(config.weights, weights, "weights");
+  return cast_to(matmul(weights, cast_to(v, full)), q.dtype());
 }
 
 }  // namespace hearth::client

@@ -81,6 +81,15 @@ void check_parts(const Tensor& x, bool onesided) {
   }
 }
 
+// All `length` bins of what has a real signal, of the first half along axis 1 of x [rows, length / 2 + 1, 1 or 2]: those
+// behind are the conjugates of those before.
+Tensor all_bins(const Tensor& x, std::int64_t length) {
+  const std::int64_t half = length / 2 + 1;
+  const Tensor mirrored = flip(slice(x, {{.axis = 1, .begin = 1, .end = length - half + 1}}), {1});
+  if (x.dim(2) == Dim(1)) return cat({x, mirrored}, 1);
+  return cat({x, mirrored * real_constant({2}, {1, -1}, x.dtype())}, 1);
+}
+
 void check_length(std::int64_t length, std::int64_t lowest) {
   if (length < lowest || length > kLongest) {
     fail_op(str_cat("the length is ", length, "; expected ", lowest, " to 2^24"));
@@ -108,26 +117,28 @@ Tensor cosine_window(std::int64_t length, bool periodic, DType dtype, const std:
 
 Tensor dft(const Tensor& x, const DftConfig& config, Loc loc) {
   OpScope scope("dft", loc);
-  check_parts(x, config.onesided);
+  const bool of_half = config.onesided && config.inverse;  // of a spectrum's half, whose signal is real
+  check_parts(x, config.onesided && !of_half);
   const std::int64_t axis = normal_axis(config.axis, x.rank());
   if (axis == x.rank() - 1) fail_op("the last axis holds the parts of complex numbers; expected another one");
-  if (config.onesided && config.inverse) fail_op("an inverse transform cannot be onesided");
   const std::int64_t given = const_length(x, axis, "since it is transformed");
-  const std::int64_t length = config.length == 0 ? given : config.length;
+  const std::int64_t length = config.length != 0 ? config.length : of_half ? 2 * (given - 1) : given;
   check_length(length, 1);
   const Transform how = {config.inverse, wide(x.dtype())};
+  const std::int64_t used = of_half ? length / 2 + 1 : length;
   // [rows, length, parts]
   Shape none(x.shape().size(), Dim(0)), more = none;
-  more[static_cast<std::size_t>(axis)] = length - given;
+  more[static_cast<std::size_t>(axis)] = used - given;
   const Tensor rows = transpose(pad(cast_to(x, how.dtype), none, more), axis, -2);
-  const std::int64_t bins = config.onesided ? length / 2 + 1 : length;
-  const Tensor flat = reshape(rows, {-1, length, x.dim(-1)});
+  const std::int64_t bins = config.onesided && !of_half ? length / 2 + 1 : length;
+  const Tensor taken = reshape(rows, {-1, used, x.dim(-1)}), flat = of_half ? all_bins(taken, length) : taken;
   Tensor result = length <= kLongestProduct ? by_matrix(flat, bins, how)
                                             : slice(transform(flat, how), {{.axis = 1, .begin = 0, .end = bins}});
   if (config.inverse) result = result / static_cast<double>(length);
   Shape shape = rows.shape();
   shape[shape.size() - 2] = bins;
-  shape.back() = 2;
+  shape.back() = of_half ? 1 : 2;
+  if (of_half) result = slice(result, {{.axis = 2, .begin = 0, .end = 1}});
   return cast_to(transpose(reshape(result, shape), axis, -2), x.dtype());
 }
 

@@ -11,6 +11,7 @@
 #include "hearth/ops/einsum.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/linear.h"
+#include "hearth/ops/linear_attention.h"
 #include "hearth/ops/loop.h"
 #include "hearth/ops/loss.h"
 #include "hearth/ops/movement.h"

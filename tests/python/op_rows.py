@@ -38,7 +38,7 @@ ELEMENTWISE = {
            " greater greater_equal equal not_equal floor_div floor_mod trunc_div trunc_mod bit_and bit_or bit_xor"
            " shift_left shift_right where add subtract multiply"),
     **rows("recip square exp exp2 sin cos tan tanh erf sigmoid sqrt rsqrt log log2 log1p divide", R),
-    "pow": (same("pow"), 2e-6, 2e-6),
+    "pow": (same("pow"), 2e-6, 2e-6), "swiglu": (same("swiglu", alpha=1.7), R, R),
     "floor_mod_float": (same("floor_mod"), 0, 0), "trunc_mod_float": (same("trunc_mod"), 0, 0),
     "floor_div_float": (same("floor_div"), 0, 0), "clip": (one("clip", -1.0, 0.5), 0, 0),
     "cast": (one("cast", "int32"), 0, 0), "bitcast": (one("bitcast", "int32"), 0, 0),
@@ -130,7 +130,19 @@ ATTENTION = {
     **{name: (lambda q, k, v, *m, named=named, masked=masked: [
         o.scaled_dot_product_attention(q, k, v, **named, **({"mask": m[0]} if masked else {}))], P, R)
        for name, named, masked in (("attention", {}, 0), ("attention_bias", {"scale": 0.3}, 1), ("attention_mask", {}, 1),
-                                   ("attention_causal", {"causal": True, "past": 3}, 0), ("attention_groups", {}, 0))},
+                                   ("attention_causal", {"causal": True, "past": 3}, 0), ("attention_groups", {}, 0),
+                                   ("window_left", {"past": 2, "left_window": 1}, 0),
+                                   ("window_right", {"past": 2, "right_window": 1}, 0),
+                                   ("window_both", {"past": 2, "left_window": 0, "right_window": 1}, 0),
+                                   ("window_causal_bias", {"past": 2, "left_window": 1, "causal": True}, 1))},
+    "flex": (lambda q, k, v, distance: [o.flex_attention(
+        q, k, v, scale=0.4, scores=lambda x: x - distance,
+        weights=lambda x: x * o.cast(o.floor_mod(o.arange(6, "int64"), 2), "float32"))], P, R),
+    **{f"linear_attention_{name}": (lambda q, k, v, past, *more, words=words: list(o.linear_attention(
+        q, k, v, past=past, **dict(zip(words, more)))), P, 2e-6)
+       for name, words in (("linear", ()), ("gated", ("decay",)), ("delta", ("beta",)), ("gated_delta", ("decay", "beta")))},
+    "linear_attention_one_step": (lambda *x: list(o.linear_attention(*x, scale=0.7)), P, R),
+    "causal_conv": (lambda *x: list(o.causal_conv(*x)), P, R), "causal_conv_plain": (lambda *x: list(o.causal_conv(*x)), P, R),
 }
 
 BLOCKS = {
@@ -296,7 +308,10 @@ GRAMS = [[1, 2], [3], [2, 2, 1], [3, 1], [1], [7, 7]]
 SIGNAL = {
     **{name: (one("dft", **named), P, absolute) for name, named, absolute in (
         ("dft_real", {}, P), ("dft_complex", {"axis": -3}, P), ("dft_inverse", {"axis": 2, "inverse": True}, P),
-        ("dft_onesided", {"onesided": True}, P), ("dft_longer", {"length": 13}, P), ("dft_shorter", {"length": 7}, P),
+        ("dft_onesided", {"onesided": True}, P),
+        *((f"dft_onesided_inverse_{name}", {"onesided": True, "inverse": True, **length}, P) for name, length in (
+            ("even", {}), ("odd", {"length": 11}), ("longer", {"length": 15}), ("shorter", {"length": 4}), ("real", {}))),
+        ("dft_longer", {"length": 13}, P), ("dft_shorter", {"length": 7}, P),
         ("dft_67", {}, P), ("dft_130", {}, P), ("dft_480", {}, 1e-4), ("dft_1024_onesided", {"onesided": True}, 1e-4))},
     "dft_f64": (one("dft", inverse=True), 1e-12, 1e-12), "stft": (same("stft", 5), P, P), "stft_complex": (same("stft", 3, False), P, P),
     "hann": (lambda: [o.hann_window(9, False), o.hann_window(10)], R, R),

@@ -3,10 +3,14 @@
 //
 //   Tensor y = gelu(linear(x, w, b));
 #pragma once
+#include <functional>
+
 #include "hearth/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace hearth::client {
+
+using Activation = std::function<Tensor(const Tensor&)>;  // of a caller's; empty: the usual one of its place
 
 Tensor relu(const Tensor& x, Loc loc = Loc::current());
 Tensor leaky_relu(const Tensor& x, double slope = 0.01, Loc loc = Loc::current());
@@ -14,6 +18,8 @@ Tensor elu(const Tensor& x, double alpha = 1.0, Loc loc = Loc::current());
 Tensor selu(const Tensor& x, Loc loc = Loc::current());
 Tensor gelu(const Tensor& x, bool tanh_approximation = false, Loc loc = Loc::current());
 Tensor silu(const Tensor& x, Loc loc = Loc::current());
+// gate * sigmoid(alpha gate) * x, of equal shapes.
+Tensor swiglu(const Tensor& gate, const Tensor& x, double alpha = 1.0, Loc loc = Loc::current());
 Tensor mish(const Tensor& x, Loc loc = Loc::current());
 Tensor softplus(const Tensor& x, Loc loc = Loc::current());
 Tensor softsign(const Tensor& x, Loc loc = Loc::current());

@@ -6,6 +6,7 @@
 #pragma once
 #include <optional>
 
+#include "hearth/ops/activation.h"
 #include "hearth/tensor.h"
 
 #pragma GCC visibility push(default)
@@ -26,12 +27,25 @@ struct AttentionConfig {
   bool causal = false;               // query t sees keys up to past + t
   Dim past = 0;                      // keys before the first query's own
   std::optional<double> scale = {};  // 1 / sqrt(D)
-  double softcap = 0;                // scores s become softcap * tanh(s / softcap) before the mask; 0: as they are
+  // Query t sees no key before past + t - left_window, none after past + t + right_window; nothing: no such bound.
+  std::optional<std::int64_t> left_window = {};
+  std::optional<std::int64_t> right_window = {};
+  double softcap = 0;  // scores s become softcap * tanh(s / softcap) before the mask; 0: as they are
 };
 // softmax(q k^T scale + mask) v: q [.., H, T, D], k [.., K, S, D], v [.., K, S, Dv] -> [.., H, T, Dv] in q's dtype. K
 // divides H: each key head serves H / K consecutive query heads. The softmax is computed in f32 or wider.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionConfig& config = {}, Loc loc = Loc::current());
+
+struct FlexAttentionConfig {
+  std::optional<double> scale = {};  // 1 / sqrt(D)
+  Activation scores = {};            // what becomes of the scores [.., H, T, S], such as -inf where a key is not seen
+  Activation weights = {};           // what becomes of the softmax, of the same shape
+};
+// As scaled_dot_product_attention, with functions of the caller's for scores and weights, which are computed and given in
+// f32 (f64 for f64).
+Tensor flex_attention(const Tensor& q, const Tensor& k, const Tensor& v, const FlexAttentionConfig& config = {},
+                      Loc loc = Loc::current());
 
 }  // namespace hearth::client
 #pragma GCC visibility pop

@@ -3,14 +3,11 @@
 //
 //   LstmResult result = lstm(x, {h, c}, w, r, b, {.order = GateOrder::kInputOutputForgetCell});
 #pragma once
-#include <functional>
-
+#include "hearth/ops/activation.h"
 #include "hearth/tensor.h"
 
 #pragma GCC visibility push(default)
 namespace hearth::client {
-
-using Activation = std::function<Tensor(const Tensor&)>;  // empty: the usual one of its place
 
 struct RecurrentConfig {
   bool reverse = false;    // from the end to the begin of time

@@ -11,7 +11,9 @@ struct DftConfig {
   std::int64_t axis = 1;
   std::int64_t length = 0;  // the axis is cut or filled with zeros to it; 0: as it is
   bool inverse = false;     // also divides by the length
-  bool onesided = false;    // only the first length / 2 + 1, of real input
+  // Only the first length / 2 + 1, of real input. With `inverse`: x is that half of a spectrum, the result real, [..., 1],
+  // and without `length` of the even length 2 (n - 1).
+  bool onesided = false;
 };
 // x [..., 1] (real) or [..., 2] -> [..., 2] in x's dtype, computed in f32 (f64 for f64). A product with a matrix of
 // sines and cosines for lengths up to 64 and primes; others are split into two factors near the root: the cost is

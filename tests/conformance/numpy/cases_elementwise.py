@@ -75,6 +75,7 @@ def cases():
     yield "is_nan", [special], [np.isnan(special)]
     yield "is_inf", [special], [np.isinf(special)]
     yield "logical_not", [x > 0], [x <= 0]
+    yield "swiglu", [x, x[::-1].copy()], [(x * x[::-1] / (1 + np.exp(-1.7 * x.astype(np.float64)))).astype(np.float32)]
     yield "where", [x > 0, x, y], [np.where(x > 0, x, y)]
     yield "clip", [x], [np.clip(x, -1, 0.5)]
     yield "prelu", [x, np.array([0.1, 0.2, -0.3, 0], np.float32)], [np.where(x < 0, x * np.array([0.1, 0.2, -0.3, 0], np.float32), x)]

@@ -43,6 +43,11 @@ def cases():
     yield "dft_complex", [x], [parts(np.fft.fft(z, axis=1))]
     yield "dft_inverse", [x], [parts(np.fft.ifft(z, axis=2))]
     yield "dft_onesided", [x[..., :1]], [parts(np.fft.rfft(z.real, axis=1))]
+    half = np.fft.rfft(z.real, axis=1)
+    for name, length in (("even", None), ("odd", 2 * half.shape[1] - 1), ("longer", 2 * half.shape[1] + 3), ("shorter", 4)):
+        signal = np.fft.irfft(half, length, axis=1)
+        yield f"dft_onesided_inverse_{name}", [parts(half)], [signal[..., None].astype(np.float32)]
+    yield "dft_onesided_inverse_real", [parts(half)[..., :1]], [np.fft.irfft(half.real, axis=1)[..., None].astype(np.float32)]
     yield "dft_longer", [x], [parts(np.fft.fft(z, 13, axis=1))]
     yield "dft_shorter", [x], [parts(np.fft.fft(z, 7, axis=1))]
     # 480 = 20 * 24; 1024 = 32 * 32; 130 = 10 * 13; 67 is prime.

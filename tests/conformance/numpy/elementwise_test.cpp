@@ -120,6 +120,7 @@ std::vector<OpCase> binaries() {
       binary("shift_left", client::shift_left),
       binary("shift_right", client::shift_right),
       binary("pow", client::pow, 2e-6),
+      {"swiglu", [](const Tensors& in) { return Tensors{client::swiglu(in[0], in[1], 1.7)}; }, kRounding, kRounding},
       {"where", [](const Tensors& in) { return Tensors{client::where(in[0], in[1], in[2])}; }},
       {"clip", [](const Tensors& in) { return Tensors{client::clip(in[0], -1.0, 0.5)}; }},
       {"cast", [](const Tensors& in) { return Tensors{client::cast(in[0], DType::kI32)}; }},

@@ -70,8 +70,8 @@ TEST_CASE("an unknown operator is named with node, file and opset") {
 }
 
 TEST_CASE("an operator outside its opsets says which are known") {
-  CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 25; opset 15"));
-  CHECK_THAT(error_of(one_node("Mish", 17).import()), Contains("opsets 18 to 25; opset 17"));
+  CHECK_THAT(error_of(one_node("LayerNormalization", 15).import()), Contains("opsets 17 to 28; opset 15"));
+  CHECK_THAT(error_of(one_node("Mish", 17).import()), Contains("opsets 18 to 28; opset 17"));
 }
 
 TEST_CASE("an operator of another domain is named with it") {
@@ -80,9 +80,9 @@ TEST_CASE("an operator of another domain is named with it") {
   CHECK_THAT(error_of(m.import()), Contains("com.microsoft::Gelu") && Contains("n1"));
 }
 
-TEST_CASE("opsets outside 1 to 25 are refused by number") {
-  CHECK_THAT(error_of(one_node("Relu", 0).import()), Contains("opset 0") && Contains("1 to 25"));
-  CHECK_THAT(error_of(one_node("Relu", 26).import()), Contains("opset 26") && Contains("onnx.version_converter"));
+TEST_CASE("opsets outside 1 to 28 are refused by number") {
+  CHECK_THAT(error_of(one_node("Relu", 0).import()), Contains("opset 0") && Contains("1 to 28"));
+  CHECK_THAT(error_of(one_node("Relu", 29).import()), Contains("opset 29") && Contains("onnx.version_converter"));
 }
 
 TEST_CASE("what older opsets mean otherwise is not guessed") {

@@ -1,4 +1,4 @@
-// What opsets 20 to 25 brought, on the reference interpreter. Debian's test data ends at opset 17; what is expected
+// What opsets 20 to 28 brought, on the reference interpreter. Debian's test data ends at opset 17; what is expected
 // here was computed by hand or with numpy from the operators' texts.
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -27,7 +27,7 @@ void check_close(const Floats& got, const Floats& wanted) {
 }  // namespace
 
 TEST_CASE("a model of a new opset is imported where its operators mean what they meant") {
-  for (const int opset : {20, 21, 22, 23, 24, 25}) {
+  for (const int opset : {20, 21, 22, 23, 24, 25, 26, 27, 28}) {
     ModelBuilder m(opset);
     m.input("x", {2, 2}).node("Transpose", {"x"}, {"t"}).node("Relu", {"t"}, {"y"}).output("y");
     CAPTURE(opset);
@@ -113,7 +113,7 @@ TEST_CASE("Gelu, Swish and RMSNormalization of their own opsets") {
   check_close(run_new(of(20, "Gelu"), {{"x", x}}), {0.8413447f, -0.0455003f});
   check_close(run_new(of(24, "Swish"), {{"x", x}}), {0.7310586f, -0.2384058f});
   check_close(run_new(of(23, "RMSNormalization"), {{"x", x}}), {0.6324543f, -2.5298171f});
-  CHECK_THAT(error_of(of(19, "Gelu").import()), Contains("opsets 20 to 25; opset 19"));
+  CHECK_THAT(error_of(of(19, "Gelu").import()), Contains("opsets 20 to 28; opset 19"));
 }
 
 TEST_CASE("Attention: three and four axes, past keys, a causal mask and a cap") {
@@ -170,6 +170,101 @@ TEST_CASE("reductions of no elements give what any element would replace") {
     m.input("x", {2, 0}).ints("axes", {1}, {1}).node(op, {"x", "axes"}, {"y"}).attr("keepdims", 0).output("y");
     CHECK(run_new(m, {{"x", array_of({2, 0}, {})}}) == Floats{wanted, wanted});
   }
+}
+
+TEST_CASE("Attention: windows count from a query's place, behind past keys and before padding") {
+  // Queries and keys of zeros: each query sees the mean of the values that it may see.
+  const auto means = [](std::int64_t left, std::int64_t right, std::int64_t count) {
+    ModelBuilder m(25);
+    m.input("q", {1, 1, 2, 1}).input("k", {1, 1, 5, 1}).input("v", {1, 1, 5, 1});
+    if (count > 0) m.ints("count", {1}, {count});
+    m.node("Attention", {"q", "k", "v", "", "", "", count > 0 ? "count" : ""}, {"y"}).output("y");
+    m.attr("left_window_size", left).attr("right_window_size", right);
+    return run_new(m, {{"q", array_of({1, 1, 2, 1}, {0, 0})},
+                       {"k", array_of({1, 1, 5, 1}, Floats(5, 0))},
+                       {"v", array_of({1, 1, 5, 1}, {1, 2, 4, 8, 16})}});
+  };
+  check_close(means(-1, -1, 0), {6.2F, 6.2F});
+  check_close(means(0, 0, 0), {1, 2});
+  check_close(means(0, 1, 0), {1.5F, 3});
+  check_close(means(1, 0, 0), {1, 1.5F});
+  check_close(means(1000, 1000, 0), {6.2F, 6.2F});  // larger than the sequence
+  check_close(means(0, -1, 0), {6.2F, 7.5F});
+  check_close(means(1, 0, 4), {3, 6});  // four keys: the queries are the third and the fourth
+  check_close(means(1, 5, 4), {14.0F / 3, 6});
+  const auto wrong = [](std::int64_t left) {
+    ModelBuilder m(25);
+    m.input("q", {1, 1, 2, 1});
+    m.node("Attention", {"q", "q", "q"}, {"y"}).attr("left_window_size", left).output("y");
+    return error_of(m.import());
+  };
+  CHECK_THAT(wrong(-2), Contains("left_window_size is -2; expected a number from 0 on, or -1"));
+  // A mask that lets nothing through where the window does: zeros, no NaN.
+  ModelBuilder m(25);
+  m.input("q", {1, 1, 2, 1}).input("v", {1, 1, 2, 1}).floats("mask", {2, 2}, {-INFINITY, 0, 0, -INFINITY});
+  m.node("Attention", {"q", "q", "v", "mask"}, {"y"}).attr("left_window_size", 0).attr("right_window_size", 0);
+  m.output("y");
+  check_close(run_new(m, {{"q", array_of({1, 1, 2, 1}, {0, 0})}, {"v", array_of({1, 1, 2, 1}, {1, 2})}}), {0, 0});
+}
+
+TEST_CASE("LinearAttention and CausalConvWithState: what does not go together is named") {
+  const auto error = [](const std::string& rule, const std::vector<std::string>& inputs, std::int64_t heads) {
+    ModelBuilder m(27);
+    m.input("q", {1, 2, 4}).input("g", {1, 2, 2}).input("bad", {1, 2, 3});
+    m.node("LinearAttention", inputs, {"y", "state"}).attr_text("update_rule", rule);
+    m.attr("q_num_heads", heads).attr("kv_num_heads", 2).output("y");
+    return error_of(m.import());
+  };
+  CHECK(error("gated", {"q", "q", "q", "", "g"}, 2) == "no error");
+  CHECK_THAT(error("gated", {"q", "q", "q"}, 2), Contains("update_rule 'gated' needs input 'decay'"));
+  CHECK_THAT(error("linear", {"q", "q", "q", "", "g"}, 2), Contains("update_rule 'linear' has no input 'decay'"));
+  CHECK_THAT(error("delta", {"q", "q", "q"}, 2), Contains("needs input 'beta'"));
+  CHECK_THAT(error("softmax", {"q", "q", "q"}, 2), Contains("update_rule is 'softmax'"));
+  CHECK_THAT(error("linear", {"q", "q", "q"}, 3), Contains("q_num_heads is 3, kv_num_heads 2"));
+  CHECK_THAT(error("gated", {"q", "q", "q", "", "bad"}, 2), Contains("is no multiple of 2 heads"));
+  CHECK_THAT(error("linear", {"q", "q", "q", "g"}, 2), Contains("argument 'past' is f32 [1, 2, 2]"));
+  const auto convolved = [](const std::string& activation, const std::vector<std::string>& inputs) {
+    ModelBuilder m(27);
+    m.input("x", {1, 2, 3}).input("w", {2, 1, 2}).input("past", {1, 2, 2});
+    m.node("CausalConvWithState", inputs, {"y", "state"}).attr_text("activation", activation).output("y");
+    return error_of(m.import());
+  };
+  CHECK(convolved("silu", {"x", "w"}) == "no error");
+  CHECK_THAT(convolved("gelu", {"x", "w"}), Contains("activation is 'gelu'; expected none, silu or swish"));
+  CHECK_THAT(convolved("none", {"x", "w", "", "past"}), Contains("argument 'past' is f32 [1, 2, 2]"));
+  CHECK_THAT(convolved("none", {"x", "x"}), Contains("expected [N, C, T] and [C, 1, k]"));
+}
+
+TEST_CASE("BitCast: as many bits, and bool is a byte of 0 or 1") {
+  const auto error = [](int opset, std::int64_t to) {
+    ModelBuilder m(opset);
+    m.input("x", {2}).node("BitCast", {"x"}, {"y"}).attr("to", to).output("y");
+    return error_of(m.import());
+  };
+  CHECK(error(26, 6) == "no error");
+  CHECK_THAT(error(26, 7), Contains("f32 has 32 bits, i64 64; BitCast needs as many"));
+  CHECK_THAT(error(25, 6), Contains("opsets 26 to 28"));
+  CHECK_THAT(error(29, 6), Contains("opset 29"));
+}
+
+TEST_CASE("Mod of floats without fmod is new in opset 28, and SpaceToDepth's mode") {
+  const auto rests = [](int opset) {
+    ModelBuilder m(opset);
+    m.input("x", {4}).floats("y", {4}, {3, 3, -3, INFINITY}).node("Mod", {"x", "y"}, {"z"}).output("z");
+    return m.import().ok() ? run_new(m, {{"x", array_of({4}, {5, -5, 5, -5})}}) : Floats{};
+  };
+  CHECK(rests(28) == Floats{2, 1, -1, INFINITY});
+  CHECK(rests(27).empty());
+  const auto blocks = [](int opset, const std::string& mode) {
+    ModelBuilder m(opset);
+    m.input("x", {1, 2, 2, 2}).node("SpaceToDepth", {"x"}, {"y"}).attr("blocksize", 2).output("y");
+    if (!mode.empty()) m.attr_text("mode", mode);
+    return m.import().ok() ? run_new(m, {{"x", array_of({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}}) : Floats{};
+  };
+  CHECK(blocks(28, "") == Floats{0, 4, 1, 5, 2, 6, 3, 7});
+  CHECK(blocks(28, "DCR") == Floats{0, 4, 1, 5, 2, 6, 3, 7});
+  CHECK(blocks(28, "CRD") == Floats{0, 1, 2, 3, 4, 5, 6, 7});
+  CHECK(blocks(27, "CRD").empty());
 }
 
 TEST_CASE("element types of four and two bits are refused by name") {
