@@ -162,7 +162,8 @@ std::string_view contradiction_of(std::string_view name) {
     return "its expected values cap scores after the mask, which ONNX has since corrected in operators 23 and 24";
   const bool is_bf16 = name.ends_with("_bf16") || name.ends_with("_bf16_expanded");
   if (name.starts_with("test_attention_") && is_bf16)
-    return "its expected values are rounded to bf16 at every step: 1.2 to 1.7 units in the last place from attention in "
+    return "its expected values are rounded to bf16 at every step: 1.2 to 1.7 units in the last place from attention "
+           "in "
            "f64";
   if (name.starts_with("test_qlinearmatmul_") && name.find("_int8_") != std::string_view::npos)
     return "its expected values wrap around, where the operator's text says that they saturate";

@@ -32,6 +32,7 @@ OWN = {
                        "extern const std::vector<float> chunk;",
     "jit_wrapper.h": "struct Encoder {\n  std::int64_t max_batch, max_frames;\n  Tensor forward(const Tensor&, const "
                      "Tensor&, const Dim&, const Dim&) const;\n};\nextern Encoder encoder; extern std::vector<float> mel;",
+    "linear_attention.h": "extern const Tensor x, w, b, past, q, k, v, state, g, beta;",
     "npy.h": "extern std::vector<float> y;",
     "plan_file.h": "extern absl::StatusOr<PreparedPlan> plan;",
     "prepare.h": "extern const Tensor y; extern std::vector<float> x;",
