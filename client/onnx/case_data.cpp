@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/storage_type.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
 
@@ -49,7 +50,7 @@ client::Array read_tensor(const std::string& bytes, int type, const std::string&
     reject_unsupported(str_cat("data of type ", type_name(tensor.data_type()), " for '", name,
                                "', which the case's own model declares as ", type_name(type), ","));
   }
-  const HostTensor x = to_host_tensor(tensor, nullptr);
+  const HostTensor x = storage_type(type) != nullptr ? to_host_codes(tensor, nullptr) : to_host_tensor(tensor, nullptr);
   return {x.dtype(), x.shape(), std::string(x.data(), x.bytes())};
 }
 

@@ -50,7 +50,7 @@ HostTensor constant_input(const ::hearth_onnx::ValueInfoProto& input, const clie
   const absl::Status checked = client::check_array(given, str_cat("the constant of input '", input.name(), "'"));
   if (!checked.ok()) reject(std::string(checked.message()));
   const HostTensor value(given.dtype, shape_of(input, given), given.bytes);
-  return converted(input.name(), value, dtype_from_onnx(input.type().tensor_type().elem_type()));
+  return converted(input.name(), value, dtype_of_elements(input.type().tensor_type().elem_type()));
 }
 
 }  // namespace hearth::onnx

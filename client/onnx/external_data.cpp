@@ -155,14 +155,13 @@ ExternalPlace external_place(const Proto& tensor) {
   place.location = std::filesystem::path(place.location).lexically_normal().string();  // one name a file
   if (tensor.has_raw_data()) reject(str_cat(what(place), " has bytes in the model too"));
   Ints shape(tensor.dims().begin(), tensor.dims().end());
-  const DType dtype = dtype_from_onnx(tensor.data_type());
-  place.length = static_cast<std::uint64_t>(count(shape)) * dtype_bytes(dtype);
+  place.length = stored_bytes(tensor.data_type(), shape);
   if (entries.count("offset") > 0) place.offset = number(place, "offset", entries["offset"]);
   if (entries.count("length") > 0) {
     const std::uint64_t stated = number(place, "length", entries["length"]);
     if (stated != place.length) {
-      reject(str_cat(what(place), ": type ", dtype_name(dtype), " and shape ", to_string(shape), " need ", place.length,
-                     " bytes but the length is ", stated));
+      reject(str_cat(what(place), ": type ", element_type_name(tensor.data_type()), " and shape ", to_string(shape),
+                     " need ", place.length, " bytes but the length is ", stated));
     }
   }
   if (place.offset + place.length < place.offset) {

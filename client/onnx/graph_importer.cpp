@@ -10,6 +10,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/stored_values.h"
 #include "client/tensor/equal_lengths.h"
 #include "client/trace/graph_inputs.h"
 #include "client/trace/node.h"
@@ -62,6 +63,7 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model, Weights wei
 
 void GraphImporter::name_constants(const std::string& name, const Value& value) {
   if (value.needs_name()) value.set_name(unique_name(name));
+  if (value.is_stored()) name_constants(name, value.codes());
   if (!value.is_sequence()) return;
   for (std::size_t i = 0; i < value.elements().size(); ++i) name_constants(str_cat(name, "/", i), value.elements()[i]);
 }
@@ -131,8 +133,7 @@ Values GraphImporter::run(const ::hearth_onnx::GraphProto& graph) {
     if (!reads.contains(initializer.name())) continue;
     Value& value = initializers_[&initializer];
     if (value.empty()) {
-      const bool is_text = initializer.data_type() == ::hearth_onnx::TensorProto::STRING;
-      value = is_text ? Value::of_text(to_text(initializer)) : Value::host(to_host_tensor(initializer, model_));
+      value = value_of(initializer, model_, *this);
     }
     bind(initializer.name(), value);
   }
@@ -236,6 +237,7 @@ Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
   const Function* function = find_function(functions_, called_function(node));
   Values inputs;
   for (const std::string& name : node.input()) inputs.push_back(lookup(name));
+  const StorageType* const moved = function == nullptr ? take_codes(domain, node.op_type(), inputs) : nullptr;
   // A function's own version means nothing to its body, which brings its own imports.
   NodeContext context(node, function != nullptr ? kLastOpset : opset_of(node, opsets), inputs, model_, *this);
   if (function != nullptr) return expand(*function, context, inputs);
@@ -246,6 +248,8 @@ Values GraphImporter::import_node(const ::hearth_onnx::NodeProto& node) {
     know_small_constants(outputs);
   }
   is_random_ = is_random_ || context.is_random();
+  if (moved != nullptr)
+    for (Value& output : outputs) output = Value::stored(output, *moved);
   return outputs;
 }
 

@@ -13,6 +13,7 @@
 #include "client/onnx/model_file.h"
 #include "client/onnx/node_order.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/storage_type.h"
 #include "client/tensor/equal_lengths.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
@@ -135,6 +136,12 @@ void add_outputs(const std::string& name, const Value& value, ImportedModel& res
     }
     return;
   }
+  if (value.is_stored()) {
+    result.results.push_back({name, DType::kU8, value.dims(), std::string(value.storage().name)});
+    result.outputs.emplace_back(name, value.codes().tensor());
+    tensors.push_back(value.codes());
+    return;
+  }
   result.results.push_back({name, value.dtype(), value.dims()});
   result.outputs.emplace_back(name, value.tensor());
   tensors.push_back(value);
@@ -144,18 +151,22 @@ DType dtype_of_input(const ::hearth_onnx::ValueInfoProto& tensor) {
   const int elem_type = tensor.type().tensor_type().elem_type();
   if (elem_type == ::hearth_onnx::TensorProto::STRING)
     reject_unsupported(str_cat("input '", tensor.name(), "' of element type ", elem_type, " (string)"));
-  return dtype_from_onnx(elem_type);
+  return dtype_of_elements(elem_type);
 }
+
+std::string stored_as(const StorageType* type) { return type == nullptr ? "" : std::string(type->name); }
 
 // A file that says another type than its nodes compute would hand callers bytes that they take for something else.
 void check_declared_type(const ::hearth_onnx::ValueInfoProto& declared, const Value& value) {
   if (value.is_absent() || value.is_sequence() || !declared.type().has_tensor_type()) return;
   const int elem_type = declared.type().tensor_type().elem_type();
   if (elem_type == ::hearth_onnx::TensorProto::UNDEFINED) return;
-  const DType dtype = dtype_from_onnx(elem_type);
-  if (dtype == value.dtype()) return;
-  reject(str_cat("output '", declared.name(), "' is declared as ", dtype_name(dtype), ", but the graph computes ",
-                 dtype_name(value.dtype()), "; correct the declaration, or export the model again"));
+  dtype_of_elements(elem_type);  // one that is known
+  const std::string_view wanted = element_type_name(elem_type),
+                         made = value.is_stored() ? value.storage().name : dtype_name(value.dtype());
+  if (wanted == made) return;
+  reject(str_cat("output '", declared.name(), "' is declared as ", wanted, ", but the graph computes ", made,
+                 "; correct the declaration, or export the model again"));
 }
 
 // Nobody is misled by a wrong shape in the file, since results say theirs: a warning, as ONNX Runtime has it. Empty
@@ -233,17 +244,19 @@ ImportedModel import_graph(const ModelFilePtr& model, ImportOptions options) {
   for (const DeclaredInput& input : inputs) {
     Values members;
     for (const auto& tensor : input.tensors) {
-      ModelValue value{tensor.name(), dtype_of_input(tensor), dims.shape_of(tensor)};
+      const StorageType* const stored = storage_type(tensor.type().tensor_type().elem_type());
+      ModelValue value{tensor.name(), dtype_of_input(tensor), dims.shape_of(tensor), stored_as(stored)};
       client::ScopedLocation here(str_cat("ONNX input '", value.name, "'"));
       if (client::is_const(value.shape)) count(client::const_shape(value.shape));
       result.input_order.push_back(value.name);
       if (const auto constant = constants.find(value.name); constant != constants.end()) {
         const HostTensor& x = constant->second;
-        members.push_back(Value::host(x));
+        members.push_back(stored != nullptr ? Value::stored(Value::host(x), *stored) : Value::host(x));
         result.fixed_inputs.push_back({value.name, value.dtype, x.shape(), std::string(x.data(), x.bytes())});
         continue;
       }
-      members.emplace_back(client::input(value.name, value.shape, value.dtype));
+      Value member(client::input(value.name, value.shape, value.dtype));
+      members.push_back(stored != nullptr ? Value::stored(std::move(member), *stored) : std::move(member));
       result.inputs.push_back(std::move(value));
     }
     importer.bind(input.name, input.is_absent     ? Value::absent()

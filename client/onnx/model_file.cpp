@@ -15,6 +15,7 @@
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/storage_type.h"
 #include "hearth/error.h"
 #include "hearth_onnx.pb.h"
 
@@ -24,7 +25,7 @@ namespace {
 using Proto = ::hearth_onnx::TensorProto;
 
 // Element types newer than Debian's onnx.proto, with the numbers of ONNX 1.14.
-constexpr int kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19, kFloat8E5M2FNUZ = 20;
+constexpr int kFloat8E4M3FN = 17, kFloat8E5M2 = 19, kLastType = 28;
 
 constexpr char kNotAModel[] = " is not an ONNX model (truncated or not ONNX at all); export or copy it again";
 
@@ -61,6 +62,7 @@ std::string typed_data(const Proto& proto) {
     case kFloat8E5M2:
       return narrowed<std::uint8_t>(proto.int32_data());
     default:
+      if (storage_type(proto.data_type()) != nullptr) return narrowed<std::uint8_t>(proto.int32_data());  // packed
       return narrowed<std::uint16_t>(proto.int32_data());  // 16-bit integers and floats, as bits
   }
 }
@@ -150,10 +152,7 @@ std::string_view onnx_type_name(std::int64_t elem_type) {
   if (elem_type == Proto::STRING) return "string";
   if (elem_type == Proto::COMPLEX64) return "complex64";
   if (elem_type == Proto::COMPLEX128) return "complex128";
-  if (elem_type == kFloat8E4M3FNUZ) return "float8e4m3fnuz";
-  if (elem_type == kFloat8E5M2FNUZ) return "float8e5m2fnuz";
-  constexpr std::string_view kNarrow[] = {"uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"};
-  if (elem_type >= 21 && elem_type < 21 + std::ssize(kNarrow)) return kNarrow[elem_type - 21];
+  if (const StorageType* type = storage_type(elem_type)) return type->name;
   return "an unknown element type";
 }
 
@@ -203,11 +202,35 @@ Text to_text(const Proto& proto) {
                  " strings"));
 }
 
-HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
+std::int64_t onnx_from_dtype(DType dtype) {
+  for (std::int64_t elem_type = 1; elem_type <= kLastType; ++elem_type) {
+    const auto found = client::catch_jit_error([&] { return dtype_from_onnx(elem_type); });
+    if (found.ok() && *found == dtype) return elem_type;
+  }
+  return Proto::UNDEFINED;
+}
+
+std::string_view element_type_name(std::int64_t elem_type) {
+  const auto dtype = client::catch_jit_error([&] { return dtype_from_onnx(elem_type); });
+  return dtype.ok() ? dtype_name(*dtype) : onnx_type_name(elem_type);
+}
+
+DType dtype_of_elements(std::int64_t elem_type) {
+  return storage_type(elem_type) != nullptr ? DType::kU8 : dtype_from_onnx(elem_type);
+}
+
+std::size_t stored_bytes(std::int64_t elem_type, const Ints& shape) {
+  if (const StorageType* type = storage_type(elem_type)) return packed_size(count(shape), *type);
+  return static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype_from_onnx(elem_type));
+}
+
+namespace {
+
+// The elements of `proto` as `dtype` and `shape`, which take as many bytes as they do.
+HostTensor elements_of(const Proto& proto, const ModelFilePtr& model, DType dtype, Ints shape) {
   if (proto.has_segment()) reject_unsupported(str_cat("tensor '", proto.name(), "' is stored in segments, which"));
-  const DType dtype = dtype_from_onnx(proto.data_type());
-  Ints shape(proto.dims().begin(), proto.dims().end());
-  const auto expected = static_cast<std::size_t>(count(shape)) * dtype_bytes(dtype);
+  const Ints stated(proto.dims().begin(), proto.dims().end());
+  const std::size_t expected = stored_bytes(proto.data_type(), stated);
   if (is_external(proto)) {
     if (model == nullptr || model->external() == nullptr) {
       reject(str_cat("tensor '", proto.name(), "' keeps its data in another file, which is found only when the model ",
@@ -218,7 +241,7 @@ HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
   }
   const auto check = [&](std::size_t found) {
     if (found == expected) return;
-    reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(shape), " needs ", expected,
+    reject(str_cat("tensor '", proto.name(), "' of shape ", to_string(stated), " needs ", expected,
                    " bytes of data but has ", found));
   };
   if (const std::string_view bytes = model ? model->bytes_in_file(proto) : std::string_view(); bytes.data()) {
@@ -232,6 +255,26 @@ HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
   std::string bytes = typed_data(proto);
   check(bytes.size());
   return HostTensor(dtype, std::move(shape), std::move(bytes));
+}
+
+}  // namespace
+
+HostTensor to_host_tensor(const Proto& proto, const ModelFilePtr& model) {
+  return elements_of(proto, model, dtype_from_onnx(proto.data_type()), {proto.dims().begin(), proto.dims().end()});
+}
+
+HostTensor to_packed_codes(const Proto& proto, const ModelFilePtr& model) {
+  const Ints shape(proto.dims().begin(), proto.dims().end());
+  const auto bytes = static_cast<std::int64_t>(stored_bytes(proto.data_type(), shape));
+  return elements_of(proto, model, DType::kU8, {bytes});
+}
+
+HostTensor to_host_codes(const Proto& proto, const ModelFilePtr& model) {
+  const HostTensor packed = to_packed_codes(proto, model);
+  Ints shape(proto.dims().begin(), proto.dims().end());
+  const std::int64_t elements = count(shape);
+  return HostTensor(DType::kU8, std::move(shape),
+                    unpacked({packed.data(), packed.bytes()}, elements, *storage_type(proto.data_type())));
 }
 
 }  // namespace hearth::onnx

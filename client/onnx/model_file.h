@@ -60,6 +60,12 @@ absl::StatusOr<ModelFilePtr> parse_model(std::string_view bytes, const std::stri
 // Borrows the bytes where it can: of the model or of a mapped file, which the result keeps alive. `model` may be null
 // for a tensor of its own, whose proto must outlive the result.
 HostTensor to_host_tensor(const ::hearth_onnx::TensorProto& proto, const ModelFilePtr& model);
+// The codes of a tensor of a type that is only stored: u8, one an element.
+HostTensor to_host_codes(const ::hearth_onnx::TensorProto& proto, const ModelFilePtr& model);
+// Its bytes as the model has them, borrowed where it can: u8 of one axis.
+HostTensor to_packed_codes(const ::hearth_onnx::TensorProto& proto, const ModelFilePtr& model);
+// How many bytes a tensor's elements take in a model; JitError as dtype_from_onnx.
+std::size_t stored_bytes(std::int64_t elem_type, const Ints& shape);
 // The strings of a tensor of strings.
 Text to_text(const ::hearth_onnx::TensorProto& proto);
 // Whether a dimension has no length of its own: a name, nothing, or -1, which some exporters write.
@@ -69,6 +75,12 @@ std::string name_of_dim(const std::string& value, int axis, const ::hearth_onnx:
 // TensorProto.DataType -> dtype; JitError for strings, complex and unknown numbers.
 DType dtype_from_onnx(std::int64_t elem_type);
 std::string_view onnx_type_name(std::int64_t elem_type);
+// "f32", "int4", "string"
+std::string_view element_type_name(std::int64_t elem_type);
+// TensorProto.DataType of a dtype.
+std::int64_t onnx_from_dtype(DType dtype);
+// What tensors of a type are here: u8 of one that is only stored.
+DType dtype_of_elements(std::int64_t elem_type);
 
 // For who imports a model more than once; see hearth/onnx.h.
 absl::StatusOr<ImportedModel> import_model(const std::shared_ptr<const ModelFile>& model,

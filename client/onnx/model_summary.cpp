@@ -16,11 +16,6 @@
 namespace hearth::onnx {
 namespace {
 
-std::string type_name(std::int64_t elem_type) {
-  const auto dtype = client::catch_jit_error([&] { return dtype_from_onnx(elem_type); });
-  return std::string(dtype.ok() ? dtype_name(*dtype) : onnx_type_name(elem_type));
-}
-
 // What stands below "optional" and "sequence".
 const ::hearth_onnx::TypeProto& inner_type(const ::hearth_onnx::TypeProto& type, std::string* prefix) {
   const ::hearth_onnx::TypeProto* inner = &type;
@@ -44,7 +39,7 @@ SummaryValue value_of(const ::hearth_onnx::ValueInfoProto& info) {
     value.type += "?";
     return value;
   }
-  value.type += type_name(type.tensor_type().elem_type());
+  value.type += element_type_name(type.tensor_type().elem_type());
   value.has_shape = type.tensor_type().has_shape();
   for (const auto& dim : type.tensor_type().shape().dim()) {
     SummaryDim& added = value.shape.emplace_back();
@@ -57,7 +52,7 @@ SummaryValue value_of(const ::hearth_onnx::ValueInfoProto& info) {
 std::uint64_t bytes_of(const ::hearth_onnx::TensorProto& tensor) {
   const auto bytes = client::catch_jit_error([&] {
     const Ints shape(tensor.dims().begin(), tensor.dims().end());
-    return static_cast<std::uint64_t>(count(shape)) * dtype_bytes(dtype_from_onnx(tensor.data_type()));
+    return static_cast<std::uint64_t>(stored_bytes(tensor.data_type(), shape));
   });
   return bytes.ok() ? *bytes : tensor.raw_data().size();
 }
@@ -66,7 +61,7 @@ void add_values(const ::hearth_onnx::GraphProto& graph, ModelSummary* summary) {
   std::set<std::string> initializers;
   for (const ::hearth_onnx::TensorProto& tensor : graph.initializer()) {
     initializers.insert(tensor.name());
-    SummaryParameters& parameters = summary->parameters[type_name(tensor.data_type())];
+    SummaryParameters& parameters = summary->parameters[std::string(element_type_name(tensor.data_type()))];
     ++parameters.count;
     parameters.bytes += bytes_of(tensor);
   }

@@ -8,6 +8,7 @@
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/stored_values.h"
 #include "client/ops/support.h"
 #include "client/trace/graph_inputs.h"
 #include "hearth/ops/elementwise.h"
@@ -193,6 +194,13 @@ std::optional<HostTensor> NodeContext::host_tensor(std::string_view name) {
   const Attribute* found = attribute(name, Attribute::TENSOR);
   if (found == nullptr) return std::nullopt;
   return to_host_tensor(found->t(), model_);
+}
+
+Value NodeContext::tensor_attribute(std::string_view name) {
+  const Attribute* found = attribute(name, Attribute::TENSOR);
+  if (found == nullptr) return Value();
+  Value value = value_of(found->t(), model_, scope_);
+  return value.is_host() ? made(value.host()) : value;
 }
 
 const ::hearth_onnx::GraphProto& NodeContext::graph(std::string_view name) {

@@ -98,6 +98,8 @@ class NodeContext {
   std::optional<client::Shape> lengths(std::string_view attribute, std::size_t index, int input_since);
   std::vector<std::string> texts(std::string_view attribute);
   std::optional<HostTensor> host_tensor(std::string_view attribute);
+  // A tensor of numbers, strings or codes (stored_values.h); nothing where there is none.
+  Value tensor_attribute(std::string_view attribute);
   const ::hearth_onnx::GraphProto& graph(std::string_view attribute);
   // Attributes as they are given, references to those of a function resolved. All count as read.
   std::vector<std::pair<std::string, const ::hearth_onnx::AttributeProto*>> all_attributes();

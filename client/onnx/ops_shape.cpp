@@ -34,7 +34,7 @@ HostTensor of_f32(Ints shape, const std::vector<float>& values) {
 }
 
 Values constant(NodeContext& node) {
-  if (auto value = node.host_tensor("value")) return {node.made(*value)};
+  if (const Value value = node.tensor_attribute("value"); !value.empty()) return {value};
   if (node.has("value_int")) return {node.made(HostTensor::of_i64({}, {node.integer("value_int", 0)}))};
   if (node.has("value_float")) return {node.made(of_f32({}, {static_cast<float>(node.real("value_float", 0))}))};
   if (auto ints = node.integers("value_ints")) {

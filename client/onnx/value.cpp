@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "client/onnx/reject.h"
+#include "client/onnx/storage_type.h"
 #include "hearth/ops/movement.h"
 
 namespace hearth::onnx {
@@ -47,6 +48,7 @@ Value Value::of_lengths(Lengths lengths, std::string name) {
 
 Value Value::sequence(std::vector<Value> elements) {
   for (const Value& element : elements) {
+    if (element.is_stored()) reject_unsupported(str_cat("a sequence of ", element.storage().name));
     if (element.dtype() == elements.front().dtype()) continue;
     reject(
         str_cat("a sequence of ", dtype_name(elements.front().dtype()), " cannot hold ", dtype_name(element.dtype())));
@@ -80,6 +82,15 @@ Value Value::of_text(Text text) {
   return value;
 }
 
+Value Value::stored(Value codes, const StorageType& type) {
+  Value value;
+  value.state_ = std::make_shared<State>();
+  value.state_->kind = Kind::kStored;
+  value.state_->elements = {std::move(codes)};
+  value.state_->storage = &type;
+  return value;
+}
+
 const std::vector<Value>& Value::elements() const {
   if (!is_sequence()) reject("a tensor is given where a sequence is needed");
   return state_->elements;
@@ -89,6 +100,10 @@ void Value::check_tensor() const {
   if (is_tensor()) return;
   if (!state_) reject("an input is missing");
   if (is_text()) reject_unsupported("a tensor of strings as an input here");
+  if (is_stored()) {
+    reject_unsupported(str_cat("an operand of element type ", storage().name,
+                               ", which is moved, cast and dequantised only (insert a Cast); this operator"));
+  }
   reject(str_cat(is_sequence() ? "a sequence" : "an optional without a value", " is given where a tensor is needed"));
 }
 
@@ -104,6 +119,7 @@ DType Value::dtype() const {
 }
 
 client::Shape Value::dims() const {
+  if (is_stored()) return codes().dims();
   check_tensor();
   if (!is_host() && !is_lengths()) return state_->tensor.shape();
   const Ints& shape = is_host() ? host().shape() : state_->lengths.shape;

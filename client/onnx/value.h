@@ -1,6 +1,7 @@
 // Value: what an ONNX name stands for while importing: elements known on the host, or lengths known up to symbolic
 // dimensions (client/onnx/lengths.h), or a recorded Tensor, or a sequence of Values, or an optional without a value
-// (one with a value is that value), or nothing (an omitted input). What is known becomes a Tensor on first use: scalars
+// (one with a value is that value), or codes of an element type that is only stored (storage_type.h), or nothing (an
+// omitted input). What is known becomes a Tensor on first use: scalars
 // and small integers travel with the graph as constants, everything else is a parameter whose bytes stay in this
 // process. A bounded value's length along one axis depends on the data: its tensor has the greatest length there can
 // be. Handles share state; single-threaded (one import). Errors: JitError, e.g. where a sequence is used as a tensor.
@@ -18,6 +19,8 @@
 #include "hearth/tensor.h"
 
 namespace hearth::onnx {
+
+struct StorageType;
 
 // A tensor of strings, which only casts to numbers read.
 struct Text {
@@ -39,6 +42,8 @@ class Value {
   // A tensor with its axes in another order, which remembers what it is made of.
   static Value permuted(const Value& tensor, Ints order);
   static Value of_text(Text text);
+  // `codes`: a tensor of u8.
+  static Value stored(Value codes, const StorageType& type);
 
   // Only the first `length` (i64 scalar) positions along `axis` count.
   static Value bounded(client::Tensor tensor, std::int64_t axis, client::Tensor length);
@@ -48,7 +53,11 @@ class Value {
   bool is_sequence() const { return state_ && state_->kind == Kind::kSequence; }
   bool is_absent() const { return state_ && state_->kind == Kind::kAbsent; }
   bool is_text() const { return state_ && state_->kind == Kind::kText; }
-  bool is_tensor() const { return state_ && !is_sequence() && !is_absent() && !is_text(); }  // known or recorded
+  bool is_stored() const { return state_ && state_->kind == Kind::kStored; }
+  // Known or recorded, of a type that operators compute with.
+  bool is_tensor() const { return state_ && !is_sequence() && !is_absent() && !is_text() && !is_stored(); }
+  const StorageType& storage() const { return *state_->storage; }
+  const Value& codes() const { return state_->elements[0]; }
   const Text& text() const { return state_->text; }
   const HostTensor& host() const { return state_->data; }
   // Some elements are symbolic.
@@ -57,8 +66,8 @@ class Value {
   std::optional<Lengths> lengths() const;
   const std::vector<Value>& elements() const;  // of a sequence
   DType dtype() const;
-  client::Shape dims() const;
-  Ints shape() const;  // JitError (Unimplemented) naming a symbolic shape
+  client::Shape dims() const;  // of stored codes, too
+  Ints shape() const;          // JitError (Unimplemented) naming a symbolic shape
   std::int64_t rank() const { return static_cast<std::int64_t>(dims().size()); }
   const client::Tensor& tensor() const;
 
@@ -78,7 +87,7 @@ class Value {
   void set_name(std::string name) const { state_->name = std::move(name); }
 
  private:
-  enum class Kind { kTensor, kHost, kLengths, kSequence, kAbsent, kText };
+  enum class Kind { kTensor, kHost, kLengths, kSequence, kAbsent, kText, kStored };
   struct State {
     Kind kind = Kind::kTensor;
     HostTensor data;
@@ -87,6 +96,7 @@ class Value {
     client::Tensor tensor;
     std::vector<Value> elements;
     Text text;
+    const StorageType* storage = nullptr;
     std::int64_t bounded_axis = 0;
     client::Tensor length;
     std::shared_ptr<const Value> base;
