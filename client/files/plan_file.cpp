@@ -177,14 +177,15 @@ absl::StatusOr<CallSignature> read_call(const v1::PlanFileManifest& manifest, co
     if (!dtype || !inputs.insert(written.name()).second)
       return absl::InvalidArgumentError(
           str_cat("the call's input '", written.name(), "' is there twice or of no dtype"));
-    call.inputs.push_back({written.name(), *dtype, {}, 0, {written.lengths().begin(), written.lengths().end()}});
+    call.inputs.push_back(
+        {written.name(), *dtype, {}, 0, {written.lengths().begin(), written.lengths().end()}, written.stored()});
   }
   for (const ValueInfo& output : plan.outputs()) outputs.insert(output.name);
   for (const v1::PlanFileCall::Result& written : manifest.call().results()) {
     const bool is_known = outputs.contains(written.name()) &&
                           (written.length_output().empty() || outputs.contains(written.length_output()));
     if (!is_known) return absl::InvalidArgumentError(str_cat("the call's result '", written.name(), "' is no output"));
-    call.results.push_back({written.name(), written.length_output(), written.length_axis()});
+    call.results.push_back({written.name(), written.length_output(), written.length_axis(), written.stored()});
   }
   if (call.empty()) return call;
   const auto check_input = [&](const std::string& name) {

@@ -50,12 +50,14 @@ class Writer {
       written->set_name(input.name);
       written->set_dtype(static_cast<std::uint32_t>(input.dtype));
       for (const std::string& length : input.lengths) written->add_lengths(length);
+      written->set_stored(input.stored);
     }
     for (const CallSignature::Result& result : call.results) {
       v1::PlanFileCall::Result* written = manifest_.mutable_call()->add_results();
       written->set_name(result.name);
       written->set_length_output(result.length_output);
       written->set_length_axis(static_cast<std::uint32_t>(result.length_axis));
+      written->set_stored(result.stored);
     }
   }
 

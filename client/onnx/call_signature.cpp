@@ -22,11 +22,11 @@ client::CallSignature call_signature(const ImportedModel& model) {
     if (fixed != model.fixed_inputs.end()) {
       call.inputs.push_back({name, fixed->dtype, {}, 0, length_texts({fixed->shape.begin(), fixed->shape.end()})});
     } else if (input != model.inputs.end()) {
-      call.inputs.push_back({name, input->dtype, {}, 0, length_texts(input->shape)});
+      call.inputs.push_back({name, input->dtype, {}, 0, length_texts(input->shape), input->stored});
     }
   }
   for (const ModelValue& result : model.results)
-    call.results.push_back({result.name, result.length_output, result.length_axis});
+    call.results.push_back({result.name, result.length_output, result.length_axis, result.stored});
   return call;
 }
 

@@ -127,6 +127,8 @@ void check_named_inputs(const ImportOptions& options, const std::vector<Declared
   for (const auto& [name, value] : options.constants) check(tensors, name);
 }
 
+std::string stored_as(const StorageType* type) { return type == nullptr ? "" : std::string(type->ml_dtypes_name); }
+
 // Adds what `value`, the graph's output `name`, holds; `tensors` are the values behind the results.
 void add_outputs(const std::string& name, const Value& value, ImportedModel& result, Values& tensors) {
   if (value.is_absent()) return;
@@ -137,7 +139,7 @@ void add_outputs(const std::string& name, const Value& value, ImportedModel& res
     return;
   }
   if (value.is_stored()) {
-    result.results.push_back({name, DType::kU8, value.dims(), std::string(value.storage().name)});
+    result.results.push_back({name, DType::kU8, value.dims(), stored_as(&value.storage())});
     result.outputs.emplace_back(name, value.codes().tensor());
     tensors.push_back(value.codes());
     return;
@@ -153,8 +155,6 @@ DType dtype_of_input(const ::hearth_onnx::ValueInfoProto& tensor) {
     reject_unsupported(str_cat("input '", tensor.name(), "' of element type ", elem_type, " (string)"));
   return dtype_of_elements(elem_type);
 }
-
-std::string stored_as(const StorageType* type) { return type == nullptr ? "" : std::string(type->name); }
 
 // A file that says another type than its nodes compute would hand callers bytes that they take for something else.
 void check_declared_type(const ::hearth_onnx::ValueInfoProto& declared, const Value& value) {

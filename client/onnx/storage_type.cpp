@@ -20,7 +20,7 @@ namespace {
 using client::Tensor;
 using Kind = StorageType::Kind;
 
-// Of the formats' own texts: ONNX's TensorProto.DataType, OCP's MX 1.0 and, of fnuz, arXiv 2206.02915.
+// As the formats' own texts have them: ONNX's TensorProto.DataType, OCP's MX 1.0 and, of fnuz, arXiv 2206.02915.
 constexpr std::array<StorageType, 10> kTypes = {{
     {18, "float8e4m3fnuz", "float8_e4m3fnuz", 8, Kind::kFloat, 3, 8, false, 240},
     {20, "float8e5m2fnuz", "float8_e5m2fnuz", 8, Kind::kFloat, 2, 16, false, 57344},

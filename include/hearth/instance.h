@@ -32,6 +32,7 @@ struct ValueInfo {
   std::vector<std::int64_t> max_shape;
   std::size_t max_bytes = 0;
   std::vector<std::string> lengths = {};  // of the shape, as they are written: "4", "batch", "past + seq"
+  std::string stored = {};                // of a call's input or result: onnx::ModelValue::stored
 };
 struct VariableInfo {
   std::string name;

@@ -67,8 +67,8 @@ struct ModelValue {
   std::string name;
   DType dtype = DType::kF32;
   client::Shape shape;
-  // "int4" and the like where the model's elements are of a type that is only stored: `dtype` is u8 then, and an element
-  // its code, in the lowest bits, as numpy has them by ml_dtypes. Empty: `dtype` says it.
+  // "int4", "float8_e8m0fnu" and so on, as ml_dtypes names them, where the model's elements are of a type that is only
+  // stored: `dtype` is u8 then, and an element its code in the lowest bits, as numpy has them. Empty: `dtype` says it.
   std::string stored = {};
   // Not empty when a result's length along `length_axis` depends on the data: then only its first N positions count,
   // N being the output of this name, an i64 scalar that is none of the results.

@@ -118,6 +118,7 @@ struct CallSignature {
     std::string name;
     std::string length_output = {};  // the output that says how many positions along `length_axis` count; empty: all
     std::int64_t length_axis = 0;
+    std::string stored = {};  // onnx::ModelValue::stored
   };
   std::vector<ValueInfo> inputs = {};  // name, dtype and lengths
   std::vector<Result> results = {};

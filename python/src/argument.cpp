@@ -62,6 +62,7 @@ void Argument::release() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
   has_buffer_ = false;
   owner_ = nullptr;
+  stored_.clear();
 }
 
 void Argument::read(nb::handle object, const char* what, DType wanted, int device_type) {
@@ -115,7 +116,12 @@ bool Argument::read_buffer(nb::handle object, const char* what) {
   if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
     if (kind_ != ArrayKind::kNumpy) raise_from_python(what);
     PyErr_Clear();
-    stored = dtype_of_numpy_name(dtype_text(object));
+    const std::string name = dtype_text(object);
+    stored = dtype_of_numpy_name(name);
+    if (is_stored_name(name)) {
+      stored = DType::kU8;
+      stored_ = name;
+    }
     if (!stored) refuse_dtype(object, what, nullptr);
     bits = object.attr("view")(dtype_bytes(*stored) == 2 ? "uint16" : "uint8");
     if (PyObject_GetBuffer(bits.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) raise_from_python(what);
@@ -278,7 +284,7 @@ void Argument::read_output(nb::handle object, const char* what, int device_type)
 }
 
 std::string Argument::describe() const {
-  std::string text = std::string(numpy_name(dtype_)) + " [";
+  std::string text = name_of_elements(dtype_, stored_) + " [";
   for (int i = 0; i < rank_; ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape_[i]);
   return text + "]";
 }

@@ -43,10 +43,16 @@ class Argument {
   int device_id() const { return device_.device_id; }
   bool is_dense() const;
   DType dtype() const { return dtype_; }
+  // "int4" where it is of one of ml_dtypes' types that are u8 here; else empty.
+  const std::string& stored() const { return stored_; }
   const void* data() const { return data_; }
   std::size_t size_bytes() const { return size_bytes_; }
   std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(rank_)}; }
   std::string describe() const;  // "float32 [2, 3]"
+  // Whether it can be an array of `dtype`, or of the codes that `stored` names, which may come as u8.
+  bool is_of(DType dtype, const std::string& stored) const {
+    return dtype_ == dtype && (stored_.empty() || stored_ == stored);
+  }
 
  private:
   static constexpr int kMaxAxes = 32;
@@ -57,6 +63,7 @@ class Argument {
   void measure(const char* what);
 
   ArrayKind kind_ = ArrayKind::kNone;
+  std::string stored_;
   DLDevice device_ = {kDLCPU, 0};
   DType dtype_ = DType::kF32;
   const char* data_ = nullptr;

@@ -139,6 +139,17 @@ void* device_stream(ArrayKind kind, int device_id) {
   return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(stream.attr("cuda_stream")));
 }
 
+nb::object as_stored(nb::object codes, const std::string& stored) {
+  if (stored.empty()) return codes;
+  nb::object type;
+  try {
+    type = nb::module_::import_("ml_dtypes").attr(stored.c_str());
+  } catch (nb::python_error&) {
+    return codes;
+  }
+  return codes.attr("view")(type);
+}
+
 NewArray new_array(ArrayKind kind, DType dtype, std::span<const std::int64_t> shape, nb::handle shape_tuple) {
   NewArray made;
   if (kind == ArrayKind::kNumpy) made = new_numpy(dtype, shape_tuple);

@@ -22,6 +22,9 @@ struct NewArray {
 };
 NewArray new_array(ArrayKind kind, DType dtype, std::span<const std::int64_t> shape, nb::handle shape_tuple);
 
+// numpy's array of codes as what they are, by ml_dtypes where it is installed; as it is where `stored` is empty.
+nb::object as_stored(nb::object codes, const std::string& stored);
+
 // A new array in the memory of the GPU that has `like`: torch's, or of the library that `like` names by
 // __array_namespace__; invalid where there is none, or it has no such element type.
 nb::object new_device_array(nb::handle like, ArrayKind kind, DType dtype, nb::handle shape_tuple);

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "hearth/dtype.h"
@@ -13,6 +14,11 @@ namespace nb = nanobind;
 
 // Zero-terminated.
 const char* numpy_name(DType dtype);
+// Whether it names one of ml_dtypes' types that are codes in u8 here (onnx::ModelValue::stored).
+bool is_stored_name(std::string_view name);
+inline std::string name_of_elements(DType dtype, const std::string& stored) {
+  return stored.empty() ? numpy_name(dtype) : stored;
+}
 // hearth.float32 and its like.
 nb::object dtype_object(DType dtype);
 std::optional<DType> dtype_of_numpy_name(std::string_view name);

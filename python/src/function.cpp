@@ -36,7 +36,8 @@ nb::tuple inputs_of(const Signature& signature) {
   const nb::object value = types("Value");
   nb::list all;
   for (const Parameter& parameter : signature.parameters)
-    all.append(value(parameter.key, nb::str(numpy_name(parameter.dtype)), shape_of(parameter.lengths)));
+    all.append(value(parameter.key, nb::str(name_of_elements(parameter.dtype, parameter.stored).c_str()),
+                     shape_of(parameter.lengths)));
   return nb::tuple(all);
 }
 
@@ -51,7 +52,8 @@ nb::tuple outputs_of(const Signature& signature) {
   const nb::object value = types("Value");
   nb::list all;
   for (const Result& result : signature.results)
-    all.append(value(text_of(result.name), nb::str(numpy_name(result.dtype)), shape_of(result.lengths)));
+    all.append(value(text_of(result.name), nb::str(name_of_elements(result.dtype, result.stored).c_str()),
+                     shape_of(result.lengths)));
   return nb::tuple(all);
 }
 

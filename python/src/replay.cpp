@@ -179,8 +179,9 @@ void Replay::read_one(const Signature& signature, std::size_t index, nb::handle 
   const int device_type = parameter.kind == Parameter::Kind::kInput ? device_type_ : 0;
   argument.read(object, parameter.what.c_str(), parameter.dtype, device_type);
   if (argument.on_device()) read_on_device(parameter, argument, object);
-  if (argument.dtype() != parameter.dtype) {
-    raise_invalid(parameter.what + " is " + argument.describe() + "; expected " + numpy_name(parameter.dtype));
+  if (!argument.is_of(parameter.dtype, parameter.stored)) {
+    raise_invalid(parameter.what + " is " + argument.describe() + "; expected " +
+                  name_of_elements(parameter.dtype, parameter.stored));
   }
   if (parameter.kind == Parameter::Kind::kFixed) check_fixed(parameter, argument, object);
   is_given_[index] = 1;
@@ -263,7 +264,7 @@ void Replay::make_outputs(const Signature& signature, ArrayKind kind) {
     if (output.made.is_valid()) continue;
     NewArray made = new_array(kind, result.dtype, output.shape, output.tuple);
     outputs_[result.place] = {made.data, output.size_bytes};
-    output.made = std::move(made.object);
+    output.made = kind == ArrayKind::kNumpy ? as_stored(std::move(made.object), result.stored) : std::move(made.object);
   }
 }
 
@@ -282,12 +283,12 @@ void Replay::bind_given(const Signature& signature, const nb::dict& out) {
       like_ = nb::borrow(value);
       like_kind_ = argument.kind();
     }
-    if (argument.dtype() != result->dtype ||
+    if (!argument.is_of(result->dtype, result->stored) ||
         !std::equal(argument.shape().begin(), argument.shape().end(), output.shape.begin(), output.shape.end())) {
       std::string shape;
       for (const std::int64_t length : output.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(length);
-      raise_invalid(what + " is " + argument.describe() + "; expected " + numpy_name(result->dtype) + " [" + shape +
-                    "]");
+      raise_invalid(what + " is " + argument.describe() + "; expected " +
+                    name_of_elements(result->dtype, result->stored) + " [" + shape + "]");
     }
     outputs_[result->place] = {const_cast<void*>(argument.data()), output.size_bytes};
     output.made = nb::borrow(value);

@@ -34,8 +34,8 @@ std::vector<std::string> texts(const client::Shape& shape) {
 }
 
 Parameter parameter(const std::string& name, Parameter::Kind kind, std::size_t place, DType dtype,
-                    std::vector<std::string> lengths) {
-  return {name, "input '" + name + "'", kind, place, dtype, interned(name), std::move(lengths)};
+                    std::vector<std::string> lengths, const std::string& stored = "") {
+  return {name, "input '" + name + "'", kind, place, dtype, interned(name), std::move(lengths), stored};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Signature Signature::of(const client::PreparedPlan& plan, const client::CallSign
                                  : place ? Parameter::Kind::kInput
                                          : Parameter::Kind::kUnread;
     signature.parameters.push_back(
-        parameter(input.name, kind, fixed ? *fixed : place.value_or(0), input.dtype, input.lengths));
+        parameter(input.name, kind, fixed ? *fixed : place.value_or(0), input.dtype, input.lengths, input.stored));
   }
   std::vector<client::CallSignature::Result> results = call.results;
   if (results.empty())
@@ -79,7 +79,8 @@ Signature Signature::of(const client::PreparedPlan& plan, const client::CallSign
   for (const client::CallSignature::Result& result : results) {
     const std::size_t place = place_of(plan.outputs(), result.name).value();
     const client::ValueInfo& output = plan.outputs()[place];
-    Result of{result.name, place, output.dtype, {}, static_cast<std::size_t>(result.length_axis), output.lengths};
+    Result of{result.name,    place,        output.dtype, {}, static_cast<std::size_t>(result.length_axis),
+              output.lengths, result.stored};
     if (!result.length_output.empty()) of.length_place = place_of(plan.outputs(), result.length_output);
     signature.results.push_back(std::move(of));
   }
@@ -90,10 +91,10 @@ Signature Signature::of(const client::PreparedPlan& plan, const client::CallSign
 client::CallSignature Signature::call(const client::PreparedPlan& plan) const {
   client::CallSignature call;
   for (const Parameter& parameter : parameters)
-    call.inputs.push_back({parameter.name, parameter.dtype, {}, 0, parameter.lengths});
+    call.inputs.push_back({parameter.name, parameter.dtype, {}, 0, parameter.lengths, parameter.stored});
   for (const Result& result : results) {
     call.results.push_back({result.name, result.length_place ? plan.outputs()[*result.length_place].name : "",
-                            static_cast<std::int64_t>(result.length_axis)});
+                            static_cast<std::int64_t>(result.length_axis), result.stored});
   }
   return call;
 }
@@ -111,12 +112,14 @@ Signature Signature::of(const client::PreparedPlan& plan, const onnx::ImportedMo
     const onnx::ModelValue& input = model.inputs[*declared];
     const auto place = place_of(plan.inputs(), name);
     const Parameter::Kind kind = place ? Parameter::Kind::kInput : Parameter::Kind::kUnread;
-    signature.parameters.push_back(parameter(name, kind, place.value_or(0), input.dtype, texts(input.shape)));
+    signature.parameters.push_back(
+        parameter(name, kind, place.value_or(0), input.dtype, texts(input.shape), input.stored));
   }
   for (const onnx::ModelValue& result : model.results) {
     const std::optional<std::size_t> place = place_of(plan.outputs(), result.name);
     if (!place) raise(absl::InternalError("the plan has no output '" + result.name + "'"));
-    Result of{result.name, *place, result.dtype, {}, static_cast<std::size_t>(result.length_axis), texts(result.shape)};
+    Result of{result.name,         *place,       result.dtype, {}, static_cast<std::size_t>(result.length_axis),
+              texts(result.shape), result.stored};
     if (!result.length_output.empty()) of.length_place = place_of(plan.outputs(), result.length_output);
     signature.results.push_back(std::move(of));
   }

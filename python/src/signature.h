@@ -25,6 +25,7 @@ struct Parameter {
   DType dtype = DType::kF32;
   nb::object key;                         // the name as Python has it
   std::vector<std::string> lengths = {};  // "4", "batch"
+  std::string stored = {};                // "int4": codes in u8 (onnx::ModelValue::stored)
 };
 
 struct Result {
@@ -35,6 +36,7 @@ struct Result {
   std::optional<std::size_t> length_place = {};
   std::size_t length_axis = 0;
   std::vector<std::string> lengths = {};
+  std::string stored = {};
 };
 
 struct Signature {

@@ -19,6 +19,11 @@ Floats run_new(const ModelBuilder& model, const std::map<std::string, Array>& in
   return elements(first_result(model, inputs));
 }
 
+std::vector<int> elements_of_bytes(const Array& array) {
+  return {reinterpret_cast<const unsigned char*>(array.bytes.data()),
+          reinterpret_cast<const unsigned char*>(array.bytes.data()) + array.bytes.size()};
+}
+
 void check_close(const Floats& got, const Floats& wanted) {
   REQUIRE(got.size() == wanted.size());
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]).margin(1e-6));
@@ -267,8 +272,23 @@ TEST_CASE("Mod of floats without fmod is new in opset 28, and SpaceToDepth's mod
   CHECK(blocks(27, "CRD").empty());
 }
 
-TEST_CASE("element types of four and two bits are refused by name") {
+TEST_CASE("element types of four and two bits are moved and cast, and refused by name where a machine would compute") {
   ModelBuilder m(25);
-  m.input("x", {2}).node("Cast", {"x"}, {"y"}).attr("to", 22).output("y");
-  CHECK_THAT(error_of(m.import()), Contains("int4"));
+  m.input("x", {4}).node("Cast", {"x"}, {"n"}).attr("to", 22).node("Transpose", {"n"}, {"t"});
+  m.node("Cast", {"t"}, {"y"}).attr("to", 1).output("y");
+  CHECK(run_new(m, {{"x", array_of({4}, {1, -2, 7, -8})}}) == Floats{1, -2, 7, -8});
+  const auto model = m.import();
+  REQUIRE(model.ok());
+  CHECK(model->results[0].stored.empty());
+  ModelBuilder wrong(25);
+  wrong.input("x", {2}).node("Cast", {"x"}, {"n"}).attr("to", 22).node("Relu", {"n"}, {"y"}, "bad").output("y");
+  CHECK_THAT(error_of(wrong.import()),
+             Contains("node 'bad'") && Contains("element type int4") && Contains("insert a Cast"));
+  ModelBuilder result(25);
+  result.input("x", {2}).node("Cast", {"x"}, {"y"}).attr("to", 23).output("y");
+  const auto stored = result.import();
+  REQUIRE(stored.ok());
+  CHECK(stored->results[0].stored == "float4_e2m1fn");
+  CHECK(stored->results[0].dtype == DType::kU8);
+  CHECK(elements_of_bytes(first_result(result, {{"x", array_of({2}, {0.5F, -6})}})) == std::vector<int>{1, 15});
 }

@@ -17,7 +17,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr int kE4M3FN = 17, kE4M3FNUZ = 18, kE5M2 = 19, kE5M2FNUZ = 20;
+constexpr int kE4M3FN = 17, kE5M2 = 19;
 
 const std::vector<float> kValues = {0.47892547F, 0.48033667F, 0.49968487F, 0.81910545F, 0.47031248F,
                                     0.7229038F,  1000000.0F,  1e-7F,       NAN,         INFINITY,
@@ -120,9 +120,7 @@ TEST_CASE("fp8 initializers, raw and one a varint") {
   }
 }
 
-TEST_CASE("other fp8 types and saturate before opset 19 are refused by name") {
-  CHECK_THAT(error_of(cast_model(kE4M3FNUZ).import()), Contains("float8e4m3fnuz"));
-  CHECK_THAT(error_of(cast_model(kE5M2FNUZ).import()), Contains("float8e5m2fnuz"));
+TEST_CASE("saturate before opset 19 is refused by name") {
   CHECK_THAT(error_of(cast_model(::hearth_onnx::TensorProto::FLOAT16, 18).attr("saturate", 1).import()),
              Contains("attribute 'saturate'"));
 }
