@@ -95,10 +95,10 @@ const HostTensor& NodeContext::known(std::size_t index, std::string_view what) c
 }
 
 Lengths NodeContext::known_lengths(std::size_t index, std::string_view what) const {
-  if (input(index).is_lengths()) return *input(index).lengths();
+  if (input(index).is_lengths() && !is_float(input(index).dtype())) return *input(index).lengths();
   const HostTensor& x = known(index, what);
   const Ints values = x.integers();
-  return {x.dtype(), x.shape(), {values.begin(), values.end()}};
+  return {x.dtype(), x.shape(), {values.begin(), values.end()}, {}};
 }
 
 std::size_t NodeContext::num_outputs() const { return static_cast<std::size_t>(proto_.output_size()); }

@@ -54,9 +54,15 @@ Values cast_to(NodeContext& node, std::int64_t elem_type) {
   if (x.is_text()) return {node.made(numbers_of(x.text(), dtype))};
   if (x.dtype() == dtype) return {x};
   if (x.is_lengths() && (dtype == DType::kI64 || dtype == DType::kI32)) {
-    Lengths lengths = *x.lengths();
-    lengths.dtype = dtype;
-    if (lengths.fit()) return {node.made(lengths)};
+    std::optional<Lengths> lengths = lengths_rounded(*x.lengths(), Rounding::kDown);  // of what is not negative
+    if (lengths) {
+      lengths->dtype = dtype;
+      lengths->divisors.clear();
+      if (lengths->fit()) return {node.made(*lengths)};
+    }
+  }
+  if (x.is_lengths() && is_float(dtype)) {
+    if (const std::optional<Lengths> floats = lengths_as_floats(*x.lengths(), dtype)) return {node.made(*floats)};
   }
   if (x.is_host() && can_fold(x.host()) && !is_fp8) return {node.made(host_cast(x.host(), dtype))};
   const bool bounds = is_fp8 && saturates && node.opset() >= 19;

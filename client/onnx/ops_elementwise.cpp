@@ -76,6 +76,10 @@ template <typename Record>
 Values unary(NodeContext& node, std::optional<HostUnary> op, Record record) {
   const Value& x = node.input(0);
   if (op && x.is_host() && can_fold(x.host(), *op)) return {node.made(host_unary(*op, x.host()))};
+  if (x.is_lengths() && (op == HostUnary::kFloor || op == HostUnary::kCeil)) {
+    const Rounding rounding = op == HostUnary::kFloor ? Rounding::kDown : Rounding::kUp;
+    if (const std::optional<Lengths> whole = lengths_rounded(*x.lengths(), rounding)) return {node.made(*whole)};
+  }
   return {Value(record(x.tensor()))};
 }
 
@@ -240,8 +244,8 @@ Values logical_not(NodeContext& node) {
   return unary(node, HostUnary::kNot, [](const Tensor& x) { return client::logical_not(x); });
 }
 Values neg(NodeContext& node) {
-  if (const Value& x = node.input(0); x.is_lengths()) {
-    const Lengths zeros = {x.dtype(), x.shape(), client::Shape(x.lengths()->elements.size(), 0)};
+  if (const Value& x = node.input(0); x.is_lengths() && !is_float(x.dtype())) {
+    const Lengths zeros = {x.dtype(), x.shape(), client::Shape(x.lengths()->elements.size(), 0), {}};
     if (const auto result = lengths_binary(HostBinary::kSub, zeros, *x.lengths())) return {node.made(*result)};
   }
   return unary(node, HostUnary::kNeg, [](const Tensor& x) { return client::neg(x); });

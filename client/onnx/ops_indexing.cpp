@@ -117,44 +117,68 @@ Tensor cropped(const Tensor& x, Ints& before, Ints& after) {
   return crops ? client::pad(x, dims(front), dims(back)) : x;
 }
 
+// Where padded elements along one axis come from, for amounts that are lengths, as numpy.pad has it.
+Tensor sources(const std::string& mode, const client::Dim& before, const client::Dim& length,
+               const client::Dim& total) {
+  const Tensor place = client::arange(total, DType::kI64) - client::dim_value(before, DType::kI64),
+               last = client::dim_value(length - 1, DType::kI64);
+  if (mode == "edge") return client::minimum(client::maximum(place, 0), last);
+  if (mode == "wrap") return client::floor_mod(place, client::dim_value(length, DType::kI64));
+  // There and back in 2 (n - 1) steps.
+  const Tensor turn = client::floor_mod(place, client::dim_value(max(1, 2 * (length - 1)), DType::kI64));
+  return last - client::abs(last - turn);
+}
+
+Tensor padded_by_lengths(const Tensor& x, const Shape& before, const Shape& after, const std::string& mode) {
+  Tensor result = x;
+  for (std::size_t axis = 0; axis < before.size(); ++axis) {
+    const client::Dim length = x.shape()[axis];
+    if (before[axis] == client::Dim(0) && after[axis] == client::Dim(0)) continue;
+    if (length.min() < 1) reject_unsupported(str_cat("mode '", mode, "' of axis ", axis, ", which may be empty,"));
+    result = client::gather(result, sources(mode, before[axis], length, before[axis] + length + after[axis]),
+                            static_cast<std::int64_t>(axis));
+  }
+  return result;
+}
+
 Values pad(NodeContext& node) {
   const Value& x = node.input(0);
   const auto rank = static_cast<std::size_t>(x.rank());
   const std::string mode = node.text("mode", "constant");
   double fill = node.opset() < kPadsInput ? node.real("value", 0) : 0;
-  const auto given = node.integers(node.opset() < 2 ? "paddings" : "pads", 1, kPadsInput);
+  const auto given = node.lengths(node.opset() < 2 ? "paddings" : "pads", 1, kPadsInput);
   if (!given) reject("pads are missing");
-  const Ints pads = *given;
+  const Shape pads = *given;
   Ints axes(rank);
   for (std::size_t i = 0; i < rank; ++i) axes[i] = static_cast<std::int64_t>(i);
   if (node.opset() >= 18 && node.has_input(3)) axes = node.known_integers(3, "axes");
   if (pads.size() != 2 * axes.size()) {
     reject(str_cat("pads has ", pads.size(), " numbers; ", axes.size(), " axes need ", 2 * axes.size()));
   }
-  Ints before(rank, 0);
-  Ints after(rank, 0);
+  Shape before(rank, 0), after(rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(positive_axis(axes[i], static_cast<std::int64_t>(rank)));
     before[axis] = pads[i];
     after[axis] = pads[i + axes.size()];
   }
-  const auto is_zero = [](std::int64_t n) { return n == 0; };
+  const auto is_zero = [](const client::Dim& n) { return n == client::Dim(0); };
   if (std::all_of(pads.begin(), pads.end(), is_zero)) return {x};
   if (mode == "reflect" || mode == "edge" || mode == "wrap") {
-    const Tensor kept = cropped(x.tensor(), before, after);
-    if (mode == "wrap") return {Value(pad_wrap(kept, before, after))};
+    if (!client::is_const(pads)) return {Value(padded_by_lengths(x.tensor(), before, after, mode))};
+    Ints front = client::const_shape(before), back = client::const_shape(after);
+    const Tensor kept = cropped(x.tensor(), front, back);
+    if (mode == "wrap") return {Value(pad_wrap(kept, front, back))};
     return {
-        Value((mode == "edge" ? client::pad_edge : client::pad_reflect)(kept, before, after, client::Loc::current()))};
+        Value((mode == "edge" ? client::pad_edge : client::pad_reflect)(kept, front, back, client::Loc::current()))};
   }
   if (mode != "constant") reject_unsupported(str_cat("mode '", mode, "'"));
   if (node.has_input(2)) {
     const HostTensor& value = node.known(2, "the fill value");
     if (value.size() != 1) reject("the fill value must be one number");
-    if (!is_float(x.dtype()))
-      return {Value(client::pad_integer(x.tensor(), dims(before), dims(after), value.integer(0)))};
+    if (!is_float(x.dtype())) return {Value(client::pad_integer(x.tensor(), before, after, value.integer(0)))};
     fill = value.real(0);
   }
-  return {Value(client::pad(x.tensor(), dims(before), dims(after), fill))};
+  return {Value(client::pad(x.tensor(), before, after, fill))};
 }
 
 template <Tensor (*cumulate)(const Tensor&, std::int64_t, bool, bool, client::Loc)>

@@ -180,7 +180,15 @@ Values group_query_attention(NodeContext& node) {
   const std::int64_t num_heads = required_heads(node, "num_heads");
   const std::int64_t num_key_heads = required_heads(node, "kv_num_heads");
   const std::int64_t window = node.integer("local_window_size", -1);
-  node.expect_integer("smooth_softmax", 0);
+  // Many exporters write what is not asked for.
+  if (const std::int64_t smooth = node.integer("smooth_softmax", -1); smooth > 0)
+    reject_unsupported(str_cat("attribute smooth_softmax = ", smooth));
+  node.expect_integer("qk_output", 0);
+  node.expect_integer("kv_cache_bit_width", 0);
+  for (const std::string_view name : {"k_quant_type", "v_quant_type"}) {
+    const std::string type = node.text(name, "NONE");
+    if (type != "NONE" && !type.empty()) reject_unsupported(str_cat("attribute ", name, " = '", type, "'"));
+  }
   for (std::size_t i = 11; i < node.num_inputs(); ++i) {
     if (node.has_input(i)) reject_unsupported(str_cat("input ", i));
   }

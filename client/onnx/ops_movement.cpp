@@ -160,21 +160,21 @@ Values expand(NodeContext& node) {
   return {node.moved(x, [&](const HostTensor& known) { return host_expand(known, client::const_shape(to)); })};
 }
 
-Ints repeats_of(const NodeContext& node) {
-  const Ints given = node.known_integers(1, "repeats");
-  if (node.opset() >= kRepeatsInput) return given;
-  const Ints axis = node.known_integers(2, "the axis");
+Shape repeats_of(const NodeContext& node) {
+  if (node.opset() >= kRepeatsInput) return node.known_lengths(1, "repeats").elements;
+  const Ints given = node.known_integers(1, "repeats"), axis = node.known_integers(2, "the axis");
   if (given.size() != 1 || axis.size() != 1) reject("tiles and axis must be one number each");
-  Ints repeats(static_cast<std::size_t>(node.input(0).rank()), 1);
+  Shape repeats(static_cast<std::size_t>(node.input(0).rank()), 1);
   repeats[static_cast<std::size_t>(positive_axis(axis[0], node.input(0).rank()))] = given[0];
   return repeats;
 }
 
 Values tile(NodeContext& node) {
   const Value& x = node.input(0);
-  const Ints repeats = repeats_of(node);
-  if (static_cast<std::int64_t>(repeats.size()) != x.rank()) reject("repeats must have one number an axis");
-  if (!is_known(x)) return {Value(client::tile(x.tensor(), repeats))};
+  const Shape times = repeats_of(node);
+  if (static_cast<std::int64_t>(times.size()) != x.rank()) reject("repeats must have one number an axis");
+  if (!is_known(x) || !client::is_const(times)) return {Value(client::tile(x.tensor(), times))};
+  const Ints repeats = client::const_shape(times);
   const Ints from = x.shape();
   // [n] repeated r times is [r, n] with stride 0 along r.
   Ints to;
@@ -187,7 +187,7 @@ Values tile(NodeContext& node) {
     view.shape.insert(view.shape.end(), {repeats[i], from[i]});
     view.strides.insert(view.strides.end(), {0, strides[i]});
   }
-  if (!movable(x, {to.begin(), to.end()})) return {Value(client::tile(x.tensor(), repeats))};
+  if (!movable(x, {to.begin(), to.end()})) return {Value(client::tile(x.tensor(), times))};
   return {node.moved(x, [&](const HostTensor& known) { return host_view(known, view).reshaped(to); })};
 }
 
@@ -288,12 +288,33 @@ Dim clamped(const Dim& at, const Dim& length) {
   return max(0, min(at.max() < 0 ? at + length : at, length));
 }
 
+// A bound of a slice backwards: the place before the first element is -1.
+Dim clamped_backwards(const Dim& at, const Dim& length) {
+  if (at.min() < 0 && at.max() >= 0) reject_unsupported(str_cat("a slice at ", at.to_string(), ", of unknown sign,"));
+  if (at.is_const() && at.value() >= length.max()) return length - 1;
+  if (at.is_const() && at.value() < -length.max()) return -1;
+  return max(-1, min(at.max() < 0 ? at + length : at, length - 1));
+}
+
+// x[start:end:-s] is the flip of x[end+1:start+1], then every s-th element.
+Tensor cut_backwards(const Tensor& x, const Bounds& bounds) {
+  const auto axis = static_cast<std::int64_t>(bounds.axis);
+  const Dim first = clamped_backwards(bounds.end, x.dim(axis)) + 1,
+            last = clamped_backwards(bounds.start, x.dim(axis)) + 1;
+  Shape low(x.shape().size(), Dim(0)), high = x.shape();
+  low[bounds.axis] = first;
+  high[bounds.axis] = is_at_least(last, first) ? last : max(first, last);
+  const Tensor part = client::flip(client::shrink(x, low, high), {axis});
+  return bounds.step == -1 ? part : client::slice(part, {{axis, 0, client::Slice::kEnd, -bounds.step}});
+}
+
 // One axis of a slice whose bounds or length are symbolic.
 Tensor cut(const Tensor& x, const Bounds& bounds) {
   const auto axis = static_cast<std::int64_t>(bounds.axis);
   const bool to_first = bounds.end.is_const() && bounds.end.value() < -x.dim(axis).max();
   if (bounds.step == -1 && bounds.start == Dim(-1) && to_first) return client::flip(x, {axis});
-  if (bounds.step < 1) reject_unsupported(str_cat("step ", bounds.step, " with a symbolic length or bound"));
+  if (bounds.step == 0) reject("a step is 0");
+  if (bounds.step < 0) return cut_backwards(x, bounds);
   const Dim begin = clamped(bounds.start, x.dim(axis)), end = clamped(bounds.end, x.dim(axis));
   Shape low(x.shape().size(), Dim(0)), high = x.shape();
   low[bounds.axis] = begin;

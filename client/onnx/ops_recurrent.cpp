@@ -61,7 +61,12 @@ constexpr NamedActivation kActivations[] = {
 std::vector<client::Activation> read_activations(NodeContext& node, std::vector<std::string> names,
                                                  std::int64_t directions) {
   const std::size_t wanted = names.size() * static_cast<std::size_t>(directions);
-  const std::vector<std::string> given = node.texts("activations");
+  std::vector<std::string> given = node.texts("activations");
+  // RNN's default names two, which some exporters write for one direction, too.
+  const bool names_both = given.size() == 2 * wanted && directions == 1;
+  if (names_both &&
+      std::equal(given.begin(), given.begin() + std::ssize(given) / 2, given.begin() + std::ssize(given) / 2))
+    given.resize(wanted);
   if (!given.empty() && given.size() != wanted) {
     reject(str_cat("attribute 'activations' names ", given.size(), " functions; ", wanted, " are needed"));
   }

@@ -67,10 +67,12 @@ Value symbolic_range(const Lengths& start, const Lengths& limit, const Lengths& 
       reject("start, limit and delta must be scalars of one type");
   }
   const client::Dim& step = delta.elements[0];
-  if (!step.is_const() || step.value() < 1)
-    reject_unsupported(str_cat("delta ", step.to_string(), " with a symbolic range"));
-  const client::Dim span = limit.elements[0] - start.elements[0];
-  const client::Tensor counted = client::arange(max(0, (span + (step - 1)) / step), start.dtype);
+  if (!step.is_const()) reject_unsupported(str_cat("delta ", step.to_string(), " with a symbolic range"));
+  if (step.value() == 0) reject("delta is 0");
+  const bool is_up = step.value() > 0;
+  const client::Dim span = is_up ? limit.elements[0] - start.elements[0] : start.elements[0] - limit.elements[0];
+  const std::int64_t stride = std::abs(step.value());
+  const client::Tensor counted = client::arange(max(0, (span + (stride - 1)) / stride), start.dtype);
   return Value(counted * step.value() + client::dim_value(start.elements[0], start.dtype));
 }
 

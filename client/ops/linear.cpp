@@ -44,7 +44,9 @@ Tensor matmul(const Tensor& a_given, const Tensor& b_given, Loc loc) {
     // One matrix for the whole batch: rows of all batches in one product.
     Shape shape = a.shape();
     shape.back() = b.dim(-1);
-    result = reshape_to(product(reshape(a, {-1, a.dim(-1)}), b), shape);
+    const Shape lead(a.shape().begin(), a.shape().end() - 1);
+    const Dim rows = a.dim(-1).min() > 0 ? Dim(-1) : num_elements(lead);  // of nothing, -1 could be any number
+    result = reshape_to(product(reshape(a, {rows, a.dim(-1)}), b), shape);
   } else {
     const Shape a_batch(a.shape().begin(), a.shape().end() - 2), b_batch(b.shape().begin(), b.shape().end() - 2);
     Shape a_shape = broadcast_shapes(a_batch, b_batch, "matmul", loc), b_shape = a_shape;

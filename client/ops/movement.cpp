@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
+#include "hearth/ops/creation.h"
+#include "hearth/ops/linear.h"
 
 namespace hearth::client {
 namespace {
@@ -269,6 +271,20 @@ Tensor unfold(const Tensor& x, std::int64_t axis, std::int64_t size, std::int64_
   return move(v1::UNFOLD, x, std::move(shape), {axis}, {size, step, dilation});
 }
 
+namespace {
+
+// Each stride-th element along an axis, from the first on: windows of one element. Where there may be none they are
+// taken by their places, of an axis with one element more.
+Tensor every(const Tensor& x, std::int64_t axis, std::int64_t stride) {
+  const Dim length = x.dim(axis);
+  if (length.min() >= 1) return squeeze(unfold(x, axis, 1, stride), {-1});
+  Shape none(x.shape().size(), Dim(0)), more = none;
+  more[static_cast<std::size_t>(axis)] = 1;
+  return gather(pad(x, none, more), arange((length + (stride - 1)) / stride, DType::kI64) * stride, axis);
+}
+
+}  // namespace
+
 Tensor slice(const Tensor& x, const std::vector<Slice>& slices, Loc loc) {
   OpScope scope("slice", loc);
   Tensor result = require(x, "x");
@@ -302,8 +318,7 @@ Tensor slice(const Tensor& x, const std::vector<Slice>& slices, Loc loc) {
     }
     const std::int64_t stride = part.step < 0 ? -part.step : part.step;
     if (stride == 1 || result.dim(axis) == Dim(0)) continue;
-    // Every stride-th element: windows of one element.
-    result = squeeze(unfold(result, axis, 1, stride), {-1});
+    result = every(result, axis, stride);
   }
   return result;
 }
@@ -343,15 +358,15 @@ std::vector<Tensor> split_every(const Tensor& x, std::int64_t length, std::int64
   return split(x, lengths, axis);
 }
 
-Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats, Loc loc) {
+Tensor tile(const Tensor& x, const Shape& repeats, Loc loc) {
   OpScope scope("tile", loc);
   check_rank(require(x, "x"), repeats.size(), "repeats");
   // [a, b] -> [1, a, 1, b] -> [ra, a, rb, b] -> [ra*a, rb*b]
   Shape spread, grown, result;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    if (repeats[i] < 0) fail_op(str_cat("repeats[", i, "] is ", repeats[i], "; expected >= 0"));
+    if (repeats[i].min() < 0) fail_op(str_cat("repeats[", i, "] is ", repeats[i].to_string(), "; expected >= 0"));
     spread.insert(spread.end(), {Dim(1), x.shape()[i]});
-    grown.insert(grown.end(), {Dim(repeats[i]), x.shape()[i]});
+    grown.insert(grown.end(), {repeats[i], x.shape()[i]});
     result.push_back(x.shape()[i] * repeats[i]);
   }
   return reshape_to(expand_to(reshape_to(x, spread), grown), result);

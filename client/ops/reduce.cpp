@@ -240,6 +240,7 @@ Tensor cumprod(const Tensor& x, std::int64_t axis, bool exclusive, bool reverse,
 
 Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("softmax", loc);
+  if (num_elements(require(x, "x").shape()) == Dim(0)) return filled(x.shape(), 0.0, float_dtype(x));
   return in_full_width(x, [&](const Tensor& value) {
     const Tensor powers = exp(value - reduce(v1::REDUCE_MAX, value, {axis}, true));
     // One division a row; the product is within 1.5 ulp of the quotient.
@@ -249,6 +250,7 @@ Tensor softmax(const Tensor& x, std::int64_t axis, Loc loc) {
 
 Tensor log_softmax(const Tensor& x, std::int64_t axis, Loc loc) {
   OpScope scope("log_softmax", loc);
+  if (num_elements(require(x, "x").shape()) == Dim(0)) return filled(x.shape(), 0.0, float_dtype(x));
   return in_full_width(x, [&](const Tensor& value) {
     const Tensor centred = value - reduce(v1::REDUCE_MAX, value, {axis}, true);
     return centred - log(reduce(v1::REDUCE_SUM, exp(centred), {axis}, true));

@@ -41,7 +41,9 @@ Tensor taken(const Tensor& rows, const Tensor& positions) {
   const bool is_small = num_elements(rows.shape()).max() <= std::numeric_limits<std::int32_t>::max();
   const DType dtype = is_small ? DType::kI32 : DType::kI64;
   const Tensor begin = iota({flat[0], Dim(1)}, 0, dtype) * rows.dim(-1).value();
-  const Tensor values = gather(reshape(rows, {-1}), cast_to(reshape_to(positions, flat), dtype) + begin, 0);
+  Tensor elements = reshape(rows, {num_elements(rows.shape())});
+  if (elements.dim(0).min() < 1) elements = pad(elements, {0}, {1});  // there may be no rows, and nobody reads it then
+  const Tensor values = gather(elements, cast_to(reshape_to(positions, flat), dtype) + begin, 0);
   lead.push_back(count);
   return reshape_to(contiguous(values), lead);
 }

@@ -58,7 +58,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<std::int64_t>& leng
                           Loc loc = Loc::current());
 // Equal parts of `length`, the last one may be shorter.
 std::vector<Tensor> split_every(const Tensor& x, std::int64_t length, std::int64_t axis, Loc loc = Loc::current());
-Tensor tile(const Tensor& x, const std::vector<std::int64_t>& repeats, Loc loc = Loc::current());
+Tensor tile(const Tensor& x, const Shape& repeats, Loc loc = Loc::current());
 // Each element `repeats` times in a row along `axis`.
 Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t axis, Loc loc = Loc::current());
 
