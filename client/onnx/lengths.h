@@ -20,7 +20,7 @@ struct Lengths {
   DType dtype = DType::kI64;
   Ints shape = {};
   client::Shape elements = {};  // row-major
-  // Of floats: element i is elements[i] / divisors[i], and a float of the dtype. Empty for integers.
+  // A float is elements[i] / divisors[i], a number of the dtype. Empty for integers.
   Ints divisors = {};
 
   bool is_const() const { return client::is_const(elements); }

@@ -11,6 +11,7 @@
 
 #include <google/protobuf/stubs/logging.h>
 
+#include "absl/strings/ascii.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "base/text.h"
@@ -94,7 +95,9 @@ std::string name_of_dim(const std::string& value, int axis, const ::hearth_onnx:
   const std::string& name = dim.dim_param();
   const bool says_something =
       std::any_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x80 || std::isalnum(c) != 0; });
-  const bool is_name = says_something && name != "None" && name != "none" && name != "null" && name != "-1";
+  constexpr std::string_view kNoNames[] = {"-1",   "any", "dynamic",   "n/a",     "nan",        "none",
+                                           "null", "unk", "undefined", "unknown", "unspecified"};
+  const bool is_name = says_something && std::ranges::find(kNoNames, absl::AsciiStrToLower(name)) == std::end(kNoNames);
   return is_name ? name : str_cat(value, ".", axis);
 }
 

@@ -34,7 +34,8 @@ const Table& table_of(std::string_view domain) {
                   resize_operators(),        image_operators(),       signal_operators(),     control_operators(),
                   sequence_operators(),      attention_operators(),   split_operators(),      cast_operators()});
   static const Table microsoft =
-      make_table({microsoft_operators(), microsoft_attention_operators(), microsoft_quantization_operators()});
+      make_table({microsoft_operators(), microsoft_attention_operators(), microsoft_quantization_operators(),
+                  microsoft_qlinear_operators(), microsoft_recurrent_operators()});
   if (domain.empty()) return standard;
   static const Table training = make_table({training_operators()});
   if (domain == kMicrosoft) return microsoft;

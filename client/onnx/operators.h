@@ -63,6 +63,8 @@ std::span<const OperatorEntry> attention_operators();      // ops_attention.cpp
 std::span<const OperatorEntry> microsoft_operators();               // ops_microsoft.cpp
 std::span<const OperatorEntry> microsoft_attention_operators();     // ops_microsoft_attention.cpp
 std::span<const OperatorEntry> microsoft_quantization_operators();  // ops_microsoft_quantization.cpp
+std::span<const OperatorEntry> microsoft_qlinear_operators();       // ops_microsoft_qlinear.cpp
+std::span<const OperatorEntry> microsoft_recurrent_operators();     // ops_recurrent.cpp
 // The domain ai.onnx.preview:
 std::span<const OperatorEntry> preview_operators();  // ops_attention.cpp
 // The domain ai.onnx.preview.training:

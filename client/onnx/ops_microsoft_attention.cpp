@@ -6,11 +6,13 @@
 #include "base/text.h"
 #include "client/onnx/kv_cache.h"
 #include "client/onnx/operators.h"
+#include "client/onnx/quantized_products.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/attention.h"
 #include "hearth/ops/elementwise.h"
 #include "hearth/ops/linear.h"
 #include "hearth/ops/movement.h"
+#include "hearth/ops/quantize.h"
 
 namespace hearth::onnx {
 namespace {
@@ -105,8 +107,34 @@ Tensor attend(NodeContext& node, const Heads& heads, std::size_t padding, std::s
   return join_heads(client::scaled_dot_product_attention(heads.q, heads.k, heads.v, config));
 }
 
-Values attention(NodeContext& node) {
+// Queries, keys and values as `sizes` columns of `projected`; a mask and a past are inputs `padding` and `past`.
+Values attention_of(NodeContext& node, const Tensor& projected, const Ints& sizes, std::size_t padding,
+                    std::size_t past, std::size_t bias) {
   const std::int64_t num_heads = required_heads(node, "num_heads");
+  const std::vector<Tensor> parts = client::split(projected, sizes, -1);
+  Heads heads{split_heads(parts[0], num_heads), split_heads(parts[1], num_heads), split_heads(parts[2], num_heads)};
+  if (node.has_input(past))
+    prepend(heads, client::select(node.tensor(past), 0, 0), client::select(node.tensor(past), 0, 1));
+  Values outputs = {Value(attend(node, heads, padding, bias))};
+  if (node.wants_output(1)) outputs.emplace_back(client::stack({heads.k, heads.v}, 0));
+  return outputs;
+}
+
+// Projections by bytes: input 0 times input 1, with a scale each (3, 4) and zero points (6, 7).
+Values quantized_attention(NodeContext& node) {
+  node.expect_integer("do_rotary", 0);
+  node.expect_integer("past_present_share_buffer", 0);
+  const Tensor sum =
+      client::matmul_integer(node.tensor(0), node.tensor(1), scalar_or_empty(node, 6), node.tensor_or_empty(7));
+  const Tensor projected =
+      client::cast(sum, DType::kF32) * (scalar_scale(node, 3, "input_scale") * node.tensor(4)) + node.tensor(2);
+  const std::int64_t width = length_of(projected, -1);
+  if (width % 3 != 0) reject(str_cat("the weights have ", width, " columns, no multiple of 3"));
+  constexpr std::size_t kNone = 64;
+  return attention_of(node, projected, Ints(3, width / 3), 5, 8, kNone);
+}
+
+Values attention(NodeContext& node) {
   node.expect_integer("do_rotary", 0);
   node.expect_integer("past_present_share_buffer", 0);
   if (node.has_input(6)) reject_unsupported("past_sequence_length (input 6)");
@@ -120,12 +148,7 @@ Values attention(NodeContext& node) {
   if (sizes.size() != 3 || sizes[0] + sizes[1] + sizes[2] != width) {
     reject(str_cat("hidden sizes ", to_string(sizes), " do not add up to ", width, ", the columns of the weights"));
   }
-  const std::vector<Tensor> parts = client::split(projected, sizes, -1);
-  Heads heads{split_heads(parts[0], num_heads), split_heads(parts[1], num_heads), split_heads(parts[2], num_heads)};
-  if (node.has_input(4)) prepend(heads, client::select(node.tensor(4), 0, 0), client::select(node.tensor(4), 0, 1));
-  Values outputs = {Value(attend(node, heads, 3, 5))};
-  if (node.wants_output(1)) outputs.emplace_back(client::stack({heads.k, heads.v}, 0));
-  return outputs;
+  return attention_of(node, projected, sizes, 3, 4, 5);
 }
 
 Values multi_head_attention(NodeContext& node) {
@@ -240,6 +263,7 @@ Values group_query_attention(NodeContext& node) {
 
 constexpr OperatorEntry kOperators[] = {
     {"Attention", attention},
+    {"QAttention", quantized_attention},
     {"MultiHeadAttention", multi_head_attention},
     {"GroupQueryAttention", group_query_attention},
     {"RotaryEmbedding", rotary_embedding},

@@ -59,7 +59,6 @@ Values matmul_nbits(NodeContext& node) {
   if (bits != 2 && bits != 4 && bits != 8) reject_unsupported(str_cat("weights of ", bits, " bits"));
   if (deep < 1 || columns < 1 || block < 1 || block * bits % 8 != 0)
     reject(str_cat("K is ", deep, ", N ", columns, ", block_size ", block));
-  if (node.has_input(4)) reject_unsupported("g_idx (input 4)");
   const std::int64_t blocks = (deep + block - 1) / block;
   const auto shaped = [&](std::size_t input, const client::Shape& shape, std::string_view what) {
     const Tensor& x = node.tensor(input);
@@ -78,7 +77,19 @@ Values matmul_nbits(NodeContext& node) {
     zero = client::cast(client::unsqueeze(client::shrink(all, {0, 0}, {columns, blocks}), {2}), DType::kF32);
   }
   Tensor y;
-  if (bits < 8 && block * bits % 32 == 0) {
+  if (node.has_input(4)) {  // which block's scale and zero point each row of B has
+    const Tensor& group = node.tensor(4);
+    if (!is_integer(group.dtype()) || !(group.shape() == client::Shape{deep}))
+      reject(str_cat("g_idx (input 4) is ", dtype_name(group.dtype()), to_string(group.shape()), "; expected ", deep,
+                     " integers"));
+    const auto of_rows = [&](const Tensor& x) {
+      return x.rank() == 0 ? x : client::gather(client::reshape(x, {columns, blocks}), group, 1);
+    };
+    const Tensor numbers =
+        client::shrink(client::reshape(unpacked(packed, bits), {columns, blocks * block}), {0, 0}, {columns, deep});
+    const Tensor weights = (client::cast(numbers, DType::kF32) - of_rows(zero)) * of_rows(scales);
+    y = client::matmul(node.wide(0), client::transpose(weights));
+  } else if (bits < 8 && block * bits % 32 == 0) {
     y = product_of_words(node.wide(0), packed, scales, zero, bits);
   } else {
     Tensor weights = (client::cast(unpacked(packed, bits), DType::kF32) - zero) * scales;

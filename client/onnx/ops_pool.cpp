@@ -7,18 +7,13 @@
 #include "hearth/ops/pool.h"
 
 namespace hearth::onnx {
-namespace {
 
-using client::PoolConfig;
-using client::Tensor;
-
-PoolConfig pool_config(NodeContext& node) {
-  const client::Shape input = node.input(0).dims();
+client::PoolConfig read_pool(NodeContext& node, const client::Shape& input) {
   check_spatial(input);
   if (!node.has("kernel_shape")) reject("attribute 'kernel_shape' is missing");
   const Ints kernel = per_axis(node, "kernel_shape", input.size() - 2);
   const Windows w = read_windows(node, input, kernel);
-  PoolConfig config;
+  client::PoolConfig config;
   config.kernel = kernel;
   config.strides = w.strides;
   config.pads_begin = w.pads_begin;
@@ -27,6 +22,13 @@ PoolConfig pool_config(NodeContext& node) {
   config.ceil_mode = node.integer("ceil_mode", 0) != 0;
   return config;
 }
+
+namespace {
+
+using client::PoolConfig;
+using client::Tensor;
+
+PoolConfig pool_config(NodeContext& node) { return read_pool(node, node.input(0).dims()); }
 
 Values max_pool(NodeContext& node) {
   const bool column_major = node.integer("storage_order", 0) != 0;

@@ -6,6 +6,7 @@
 #include "client/onnx/host_math.h"
 #include "client/onnx/narrow_weights.h"
 #include "client/onnx/operators.h"
+#include "client/onnx/quantized_products.h"
 #include "client/onnx/reject.h"
 #include "hearth/ops/activation.h"
 #include "hearth/ops/elementwise.h"
@@ -100,7 +101,9 @@ Value direction_of(const NodeContext& node, const Value& all, std::int64_t direc
   return Value(client::select(all.tensor(), 0, direction));
 }
 
-Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::string>& default_activations) {
+// `by_columns`: W and R are [directions, I, gates * H] and [directions, H, gates * H].
+Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::string>& default_activations,
+                bool by_columns = false) {
   Recurrence r;
   const std::string direction = node.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
@@ -122,13 +125,13 @@ Recurrence read(NodeContext& node, std::int64_t gates, const std::vector<std::st
     if (default_activations.size() > 2) config.hidden = *own;
   }
   const client::Shape x = node.input(0).dims();
-  const Ints w = node.input(1).shape();
-  const Ints u = node.input(2).shape();
+  Ints w = node.input(1).shape(), u = node.input(2).shape();
   if (x.size() != 3 || w.size() != 3 || u.size() != 3) reject("X, W and R must have three axes");
+  if (by_columns) std::swap(w[1], w[2]), std::swap(u[1], u[2]);
   r.hidden = node.integer("hidden_size", u[2]);
   const client::Shape want_w = {r.directions, gates * r.hidden, x[2]};
   const Ints want_u = {r.directions, gates * r.hidden, r.hidden};
-  if (!(node.input(1).dims() == want_w) || u != want_u) {
+  if (!(client::Shape(w.begin(), w.end()) == want_w) || u != want_u) {
     reject(str_cat("W ", to_string(w), " and R ", to_string(u), " must be ", client::to_string(want_w), " and ",
                    to_string(want_u)));
   }
@@ -211,6 +214,41 @@ Values lstm(NodeContext& node) {
   return {stack_directions(y, r, true), stack_directions(h, r, false), stack_directions(c, r, false)};
 }
 
+// For com.microsoft: W and R are bytes, with a scale and a zero point a direction, or one a column. The products quantise
+// the inputs as a whole, and in each step the state.
+Values dynamic_quantize_lstm(NodeContext& node) {
+  const bool input_forget = node.integer("input_forget", 0) != 0;
+  const Recurrence r = read(node, 4, {"Sigmoid", "Tanh", "Tanh"}, /*by_columns=*/true);
+  const auto product = [&](std::size_t bytes, std::size_t scale, std::int64_t d) -> client::Activation {
+    const auto of_direction = [&](std::size_t input) {
+      const Tensor& all = node.tensor(input);
+      if (all.rank() < 1 || all.rank() > 2 || !(all.dim(0) == client::Dim(r.directions)) ||
+          (all.rank() == 2 && !(all.dim(1) == client::Dim(4 * r.hidden)))) {
+        reject(str_cat("input ", input, " has shape ", client::to_string(all.shape()), " but needs ",
+                       to_string({r.directions}), " or ", to_string({r.directions, 4 * r.hidden})));
+      }
+      return client::select(all, 0, d);
+    };
+    const QuantizedWeights weights = {client::select(node.tensor(bytes), 0, d), of_direction(scale),
+                                      of_direction(scale + 1)};
+    return [weights](const Tensor& x) { return product_of_bytes(x, weights); };
+  };
+  std::vector<Tensor> y, h, c;
+  for (std::int64_t d = 0; d < r.directions; ++d) {
+    client::LstmConfig config{.order = client::GateOrder::kInputOutputForgetCell, .input_forget = input_forget};
+    config.steps = r.configs[static_cast<std::size_t>(d)];
+    if (node.has_input(7)) config.peepholes = direction_of(node, node.input(7), d, "P").tensor();
+    config.input_product = product(1, 8, d);
+    config.hidden_product = product(2, 10, d);
+    const client::LstmTensors start{initial(node, 5, r, d), initial(node, 6, r, d)};
+    const client::LstmResult result = client::lstm(r.x, start, {}, {}, whole_bias(node, r, 4, d), config);
+    y.push_back(result.y);
+    h.push_back(result.last.h);
+    c.push_back(result.last.c);
+  }
+  return {stack_directions(y, r, true), stack_directions(h, r, false), stack_directions(c, r, false)};
+}
+
 Values gru(NodeContext& node) {
   const bool linear_before_reset = node.integer("linear_before_reset", 0) != 0;
   const Recurrence r = read(node, 3, {"Sigmoid", "Tanh"});
@@ -243,8 +281,11 @@ Values rnn(NodeContext& node) {
 
 constexpr OperatorEntry kOperators[] = {{"LSTM", lstm}, {"GRU", gru}, {"RNN", rnn}};
 
+constexpr OperatorEntry kMicrosoft[] = {{"DynamicQuantizeLSTM", dynamic_quantize_lstm}};
+
 }  // namespace
 
 std::span<const OperatorEntry> recurrent_operators() { return kOperators; }
+std::span<const OperatorEntry> microsoft_recurrent_operators() { return kMicrosoft; }
 
 }  // namespace hearth::onnx

@@ -5,6 +5,7 @@
 #pragma once
 #include "client/onnx/node_context.h"
 #include "hearth/ops/conv.h"
+#include "hearth/ops/pool.h"
 
 namespace hearth::onnx {
 
@@ -25,5 +26,8 @@ Ints conv_kernel(NodeContext& node, std::size_t weights);
 Windows read_windows(NodeContext& node, const client::Shape& input, const Ints& kernel);
 // Everything a convolution of input 0 with input `weights` reads.
 client::ConvConfig read_conv(NodeContext& node, std::size_t weights);
+
+// Everything a pool of an `input` of this shape reads but count_include_pad (ops_pool.cpp).
+client::PoolConfig read_pool(NodeContext& node, const client::Shape& input);
 
 }  // namespace hearth::onnx

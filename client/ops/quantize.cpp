@@ -119,8 +119,8 @@ Quantized dynamic_quantize_linear(const Tensor& x, Loc loc) {
   OpScope scope("dynamic_quantize_linear", loc);
   if (require(x, "x").dtype() != DType::kF32) fail_op(str_cat("argument 'x' is ", describe(x), "; expected f32"));
   const Tensor low = minimum(reduce_min(x), 0.0), high = maximum(reduce_max(x), 0.0);
-  const Tensor range = high - low;
-  const Tensor step = where(equal(range, 0.0), 1.0, range / 255.0);
+  const Tensor share = (high - low) / 255.0;  // zero, too, where it is subnormal and results are not kept so
+  const Tensor step = where(equal(share, 0.0), 1.0, share);
   const Tensor zero = cast_to(clip(round(-low / step), 0.0, 255.0), DType::kU8);
   return {quantize_linear(x, step, zero), step, zero};
 }

@@ -217,15 +217,18 @@ LstmResult lstm(const Tensor& x, const LstmTensors& state, const Tensor& w, cons
     return {cast_to(result.y, x.dtype()), {cast_to(result.last.h, x.dtype()), cast_to(result.last.c, x.dtype())}};
   }
   const Time time(x, config.steps);
-  const std::int64_t hidden = check_cell(x, state.h, w, r, 4);
+  const bool has_products = config.input_product && config.hidden_product;
+  const std::int64_t hidden =
+      has_products ? const_length(state.h, 1, "since it counts hidden units") : check_cell(x, state.h, w, r, 4);
   check_vector(b, "b", 4 * hidden);
   check_vector(config.peepholes, "peepholes", 3 * hidden);
   check_state(state.c, state.h);
   const Activations activations(config.steps);
-  const LoopResult result = time.run(
-      add_or_none(linear(x, w), b), {state.h, state.c}, [&](const Tensor& share, std::span<const Tensor> before) {
-        const LstmTensors next =
-            lstm_step(share + linear(before[0], r), {before[0], before[1]}, hidden, config, activations);
+  const Tensor shares = has_products ? config.input_product(x) : linear(x, w);
+  const LoopResult result =
+      time.run(add_or_none(shares, b), {state.h, state.c}, [&](const Tensor& share, std::span<const Tensor> before) {
+        const Tensor of_hidden = has_products ? config.hidden_product(before[0]) : linear(before[0], r);
+        const LstmTensors next = lstm_step(share + of_hidden, {before[0], before[1]}, hidden, config, activations);
         return std::vector<Tensor>{next.h, next.c};
       });
   return {result.stacked[0], {result.last[0], result.last[1]}};

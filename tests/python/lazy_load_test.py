@@ -117,7 +117,7 @@ class Lazy(Place):
 
 class Names(Place):
     def test_axes_that_have_no_name(self):
-        for word in ("?", "", "None", "-1", "*"):
+        for word in ("?", "", "None", "-1", "*", "unk", "Unknown", "dynamic", "N/A"):
             made = scale(("batch", word, 3))
             second = made.graph.input[0].type.tensor_type.shape.dim[0]
             second.Clear()

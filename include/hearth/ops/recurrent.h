@@ -52,6 +52,10 @@ struct LstmConfig {
   Tensor peepholes = {};      // [3H]: what of c the input, output and forget gates see, in this order
   bool input_forget = false;  // the forget gate is 1 - the input gate
   RecurrentConfig steps = {};
+  // What stands in place of x w^T [T, N, 4H] and h r^T [N, 4H], such as products of quantised values; w and r are empty
+  // then.
+  Activation input_product = {};
+  Activation hidden_product = {};
 };
 struct LstmResult {
   Tensor y;

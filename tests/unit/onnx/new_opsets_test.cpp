@@ -292,3 +292,21 @@ TEST_CASE("element types of four and two bits are moved and cast, and refused by
   CHECK(stored->results[0].dtype == DType::kU8);
   CHECK(elements_of_bytes(first_result(result, {{"x", array_of({2}, {0.5F, -6})}})) == std::vector<int>{1, 15});
 }
+
+TEST_CASE("an RNN of one direction may name the activations of both") {
+  const auto rnn = [](const std::vector<std::string>& names) {
+    ModelBuilder m(14);
+    m.input("x", {2, 1, 3})
+        .floats("w", {1, 2, 3}, std::vector<float>(6, 0.5F))
+        .floats("r", {1, 2, 2}, std::vector<float>(4, 0.5F));
+    m.node("RNN", {"x", "w", "r"}, {"y"}).output("y");
+    auto* attribute = m.last().add_attribute();
+    attribute->set_name("activations");
+    attribute->set_type(::hearth_onnx::AttributeProto::STRINGS);
+    for (const std::string& name : names) attribute->add_strings(name);
+    return m;
+  };
+  CHECK(rnn({"Tanh", "Tanh"}).import().ok());
+  CHECK(rnn({"Tanh"}).import().ok());
+  CHECK_THAT(error_of(rnn({"Tanh", "Relu"}).import()), Contains("names 2 functions; 1 are needed"));
+}
