@@ -76,6 +76,39 @@ struct DimAccess {
     return merged;
   }
 
+  static std::vector<Term> scaled(const Dim& dim, std::int64_t factor) {
+    std::vector<Term> terms = DimAccess::terms(dim);
+    for (Term& term : terms) term.coefficient = narrow(Wide{term.coefficient} * factor, "a product");
+    return terms;
+  }
+
+  // The constant divisor of a term that is a number times y % m, else 0.
+  static std::int64_t modulus(const Term& term) {
+    const bool is_one = term.factors.size() == 1 && term.factors[0]->kind == v1::ExprToken::FLOORMOD;
+    return is_one && term.factors[0]->b.is_const() ? term.factors[0]->b.value() : 0;
+  }
+
+  // A length that is padded to a multiple of m, or cut to one, as that multiple: x + (-x) % m is -m * (-x / m), since
+  // k * (y % m) is k*y - k*m * (y / m), where the rest of the sum and k*y are divisible by m.
+  static Dim as_multiple(const Dim& sum) {
+    if (!sum.poly_) return sum;
+    const std::vector<Term>& terms = sum.poly_->terms;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      const std::int64_t m = modulus(terms[i]), k = terms[i].coefficient;
+      if (m < 2 || m > kMaxScaled || std::abs(k) > kMaxScaled) continue;
+      const Dim& y = terms[i].factors[0]->a;
+      std::vector<Term> others = scaled(y, k);
+      for (std::size_t j = 0; j < terms.size(); ++j)
+        if (j != i) others.push_back(terms[j]);
+      const Dim rest = make(std::move(others));
+      if (rest == sum ||
+          !std::ranges::all_of(DimAccess::terms(rest), [&](const Term& t) { return t.coefficient % m == 0; }))
+        continue;
+      return rest - Dim(k * m) * (y / Dim(m));
+    }
+    return sum;
+  }
+
   // Bounds of the sum, each atom anywhere within its own.
   static Interval interval(const std::vector<Term>& terms) {
     if (terms.empty()) return {};
@@ -260,7 +293,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return Dim(narrow(Wide{a.value_} + b.value_, "a sum"));
   std::vector<Term> terms = DimAccess::terms(a);
   for (Term& term : DimAccess::terms(b)) terms.push_back(std::move(term));
-  return DimAccess::make(std::move(terms));
+  return DimAccess::as_multiple(DimAccess::make(std::move(terms)));
 }
 
 Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
@@ -323,6 +356,25 @@ Division divide(const Dim& a, const Dim& b) {
   return {DimAccess::make(std::move(exact)), DimAccess::make(std::move(rest))};
 }
 
+// (c * (y % m) + …) % b is (c * y + …) % b where b divides c * m.
+Dim without_inner_modulo(const Dim& a, const Dim& b) {
+  if (!b.is_const() || b.value() > kMaxScaled) return a;
+  std::vector<Term> terms;
+  bool changed = false;
+  for (const Term& term : DimAccess::terms(a)) {
+    const std::int64_t m = DimAccess::modulus(term);
+    const bool goes =
+        m > 0 && m <= kMaxScaled && std::abs(term.coefficient) <= kMaxScaled && term.coefficient * m % b.value() == 0;
+    changed = changed || goes;
+    if (!goes) {
+      terms.push_back(term);
+      continue;
+    }
+    for (Term& inner : DimAccess::scaled(term.factors[0]->a, term.coefficient)) terms.push_back(std::move(inner));
+  }
+  return changed ? divide(DimAccess::make(std::move(terms)), b).rest : a;
+}
+
 bool reaches(const Dim& a, const Dim& b) {
   if ((a - b).min() >= 0) return true;
   const Atom* x = DimAccess::only_atom(a);
@@ -347,7 +399,7 @@ Dim operator/(const Dim& a, const Dim& b) {
 Dim operator%(const Dim& a, const Dim& b) {
   check_divisor(a, b);
   if (a.is_const() && b.is_const()) return Dim(hearth::floor_mod(a.value(), b.value()));
-  const Dim rest = divide(a, b).rest;
+  const Dim rest = without_inner_modulo(divide(a, b).rest, b);
   if (rest.min() >= 0 && (b - rest).min() >= 1) return rest;
   return DimAccess::atom(v1::ExprToken::FLOORMOD, "%", rest, b, 0, b.max() - 1);
 }

@@ -75,9 +75,10 @@ bool is_within_limits(const Polynomial& sum) {
 constexpr int kMaxDepth = 256;  // of an expression; import allows as many tokens
 
 std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth);
+std::optional<Polynomial> expand_multiples(Graph& g, UOpRef x, int depth);
 
 std::optional<Polynomial> expand_division(Graph& g, UOpRef x, int depth) {
-  const auto numerator = expand(g, x->source(0), depth);
+  const auto numerator = expand_multiples(g, x->source(0), depth);
   if (!numerator) return std::nullopt;
   const std::int64_t divisor = x->source(1)->int_value();
   Division parts = divide(*numerator, divisor);
@@ -119,12 +120,50 @@ std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
   return is_within_limits(result) ? std::optional(result) : std::nullopt;
 }
 
+// With one of its remainders gone, where that can be: x + (-x) mod m, a length that is padded to a multiple of m, is
+// -m * floor(-x / m), since k (y mod m) is k y - k m floor(y / m), where the rest of the sum and k y are divisible by m.
+std::optional<Polynomial> with_fewer_remainders(Graph& g, const Polynomial& sum, int depth) {
+  for (const auto& [factors, coefficient] : sum) {
+    if (factors.size() != 1 || !factors[0]->is(Op::FloorMod) || !factors[0]->source(1)->is_const()) continue;
+    const std::int64_t m = factors[0]->source(1)->int_value();
+    const auto y = expand(g, factors[0]->source(0), depth + 1);
+    if (!y || m < 2) continue;
+    Polynomial rest = sum;
+    rest.erase(factors);
+    for (const auto& [other, times] : *y) add_term(rest, other, coefficient * times);
+    if (!is_within_limits(rest) ||
+        !std::ranges::all_of(rest, [m](const Polynomial::value_type& term) { return term.second % m == 0; }))
+      continue;
+    const auto quotient = expand(g, fold_floordiv(g, factors[0]->source(0), factors[0]->source(1)), depth + 1);
+    if (!quotient) continue;
+    for (const auto& [other, times] : *quotient) add_term(rest, other, -coefficient * m * times);
+    if (is_within_limits(rest)) return rest;
+  }
+  return std::nullopt;
+}
+
+std::optional<Polynomial> expand_multiples(Graph& g, UOpRef x, int depth) {
+  std::optional<Polynomial> sum = expand(g, x, depth);
+  for (std::size_t turn = 0; sum && turn < kMaxTerms; ++turn) {
+    std::optional<Polynomial> next = with_fewer_remainders(g, *sum, depth);
+    if (!next) break;
+    sum = std::move(next);
+  }
+  return sum;
+}
+
 }  // namespace
 
 UOpRef canonical_length(Graph& g, UOpRef x) {
-  if (x->is_const() || x->is(Op::Var)) return x;
-  const auto sum = expand(g, x, 0);
-  return sum ? rebuild(g, *sum) : x;
+  // What a remainder leaves when it goes may have another form; two rounds are nearly always enough.
+  constexpr int kMaxRounds = 4;
+  for (int round = 0; round < kMaxRounds && !x->is_const() && !x->is(Op::Var); ++round) {
+    const auto sum = expand_multiples(g, x, 0);
+    UOpRef form = sum ? rebuild(g, *sum) : x;
+    if (form == x) break;
+    x = form;
+  }
+  return x;
 }
 
 namespace {

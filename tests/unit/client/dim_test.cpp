@@ -66,6 +66,31 @@ TEST_CASE("equal dims have one normal form") {
   CHECK_FALSE(n / 2 == n / 3);
 }
 
+TEST_CASE("what is padded or cut to a multiple divides without remainder, as torch writes it") {
+  for (const Dim& x : {n, n / 2, 3 * n + m}) {
+    for (const Dim& more : {(0 - x) % 4, (4 - x % 4) % 4, (8 - x % 8) % 4}) {
+      const Dim padded = x + more, windows = padded / 4;
+      CHECK(padded == windows * 4);
+      CHECK(padded % 4 == Dim(0));
+      CHECK(padded.min() >= x.min());
+      CHECK(padded.max() <= x.max() + 3);
+    }
+    CHECK(x - x % 4 == x / 4 * 4);
+    CHECK_FALSE(x + x % 4 == x / 4 * 4);
+  }
+  for (std::int64_t a : {1, 2, 3, 4, 37, 100}) {
+    for (std::int64_t b : {0, 3, 7}) {
+      const std::int64_t x = 3 * a + b;
+      CHECK(evaluate(3 * n + m + (4 - (3 * n + m) % 4) % 4, a, b) == (x + 3) / 4 * 4);
+      CHECK(evaluate(n - n % 6, a, b) == a / 6 * 6);
+      CHECK(evaluate((n % 8 + m) % 4, a, b) == (a + b) % 4);
+      CHECK(evaluate((n % 6 + m) % 4, a, b) == (a % 6 + b) % 4);
+      CHECK(evaluate((2 * (n % 6) + m) % 4, a, b) == (2 * (a % 6) + b) % 4);
+      CHECK(evaluate(2 * (n % 3) - 2 * n + 6, a, b) == 2 * (a % 3) - 2 * a + 6);
+    }
+  }
+}
+
 TEST_CASE("bounds follow the variables") {
   CHECK((n + 7).min() == 8);
   CHECK((n + 7).max() == 107);

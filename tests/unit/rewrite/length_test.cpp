@@ -46,6 +46,12 @@ TEST_CASE("lengths that are equal as polynomials and quotients have one form") {
   CHECK(t.form(halved(t.op(Op::Mul, t.n, t.k(4)))) == t.form(t.op(Op::Add, t.n, t.n)));
   CHECK(t.form(halved(t.n)) != t.form(halved(t.op(Op::Add, t.n, one))));
   CHECK(t.form(t.op(Op::Mul, t.n, t.n)) != t.form(t.op(Op::Mul, t.n, t.m)));
+  // Padded to a multiple of four, and cut to one.
+  const UOpRef four = t.k(4), less = t.op(Op::Mul, t.n, t.k(-1));
+  const UOpRef windows = t.op(Op::Mul, t.op(Op::FloorDiv, less, four), t.k(-4));
+  CHECK(t.form(t.op(Op::Add, t.n, t.op(Op::FloorMod, less, four))) == t.form(windows));
+  CHECK(t.form(t.op(Op::Sub, t.n, t.op(Op::FloorMod, t.n, four))) ==
+        t.form(t.op(Op::Mul, t.op(Op::FloorDiv, t.n, four), four)));
 }
 
 TEST_CASE("a length's form has the value of what was written") {
