@@ -22,6 +22,7 @@ Table make_table(Families families) {
 }
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr std::string_view kMl = "ai.onnx.ml";
 constexpr std::string_view kPreview = "ai.onnx.preview";
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
@@ -42,6 +43,8 @@ const Table& table_of(std::string_view domain) {
   if (domain == kTraining) return training;
   static const Table preview = make_table({preview_operators()});
   if (domain == kPreview) return preview;
+  static const Table ml = make_table({ml_operators()});
+  if (domain == kMl) return ml;
   reject_unsupported(str_cat("operator domain '", domain, "'"));
 }
 
@@ -50,9 +53,9 @@ const Table& table_of(std::string_view domain) {
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
   for (const auto& [name, entry] : table_of("")) names.emplace_back(name);
-  for (const auto& [name, entry] : table_of(kMicrosoft)) names.push_back(str_cat(kMicrosoft, "::", name));
-  for (const auto& [name, entry] : table_of(kPreview)) names.push_back(str_cat(kPreview, "::", name));
-  for (const auto& [name, entry] : table_of(kTraining)) names.push_back(str_cat(kTraining, "::", name));
+  for (const std::string_view domain : {kMl, kMicrosoft, kPreview, kTraining}) {
+    for (const auto& [name, entry] : table_of(domain)) names.push_back(str_cat(domain, "::", name));
+  }
   return names;
 }
 

@@ -65,6 +65,8 @@ std::span<const OperatorEntry> microsoft_attention_operators();     // ops_micro
 std::span<const OperatorEntry> microsoft_quantization_operators();  // ops_microsoft_quantization.cpp
 std::span<const OperatorEntry> microsoft_qlinear_operators();       // ops_microsoft_qlinear.cpp
 std::span<const OperatorEntry> microsoft_recurrent_operators();     // ops_recurrent.cpp
+// The domain ai.onnx.ml:
+std::span<const OperatorEntry> ml_operators();  // ops_ml.cpp
 // The domain ai.onnx.preview:
 std::span<const OperatorEntry> preview_operators();  // ops_attention.cpp
 // The domain ai.onnx.preview.training:
@@ -75,8 +77,8 @@ client::Tensor join_heads(const client::Tensor& x);
 // x / sqrt(mean(x²) + epsilon) * scale; of both domains.
 Values simplified_layer_normalization(NodeContext& node);
 
-// `domain` is "" for ONNX's own operators, "com.microsoft", "ai.onnx.preview" or "ai.onnx.preview.training". JitError (Unimplemented)
-// naming the domain or the opsets that are known.
+// `domain` is "" for ONNX's own operators, else one of those above. JitError (Unimplemented) naming the domain or the
+// opsets that are known.
 const OperatorEntry& find_operator(std::string_view domain, std::string_view name, int opset);
 // All operators, sorted; "domain::name" for those that are not ONNX's own.
 std::vector<std::string> operator_names();

@@ -109,7 +109,7 @@ TEST_CASE("every corruption of a plan is refused and named") {
        [](Plan& p) { p.mutable_kernels(0)->mutable_artifact()->resize(31); }},
       {"kernel 0 'scale': summed_slots do not ascend",
        [](Plan& p) { p.mutable_kernels(0)->add_summed_slots(1), p.mutable_kernels(0)->add_summed_slots(0); }},
-      {"launch 0: kernel 'scale' sums slot 7", [](Plan& p) { p.mutable_kernels(0)->add_summed_slots(7); }},
+      {"launch 1: kernel 'scale' sums slot 7", [](Plan& p) { p.mutable_kernels(0)->add_summed_slots(7); }},
       {"kernel 0 'scale': stored_slots do not ascend",
        [](Plan& p) { p.mutable_kernels(0)->add_stored_slots(1), p.mutable_kernels(0)->add_stored_slots(1); }},
       {"launch 1: kernel 'scale' stores to slot 3; the launch has 3",
