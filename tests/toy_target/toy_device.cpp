@@ -16,7 +16,7 @@ using codegen::reference::HostTensor;
 using runtime::Rows;
 
 struct Kernels final : runtime::Executable {
-  absl::StatusOr<std::unique_ptr<runtime::Program>> program(Rows& rows, int threads) const override;
+  absl::StatusOr<std::unique_ptr<runtime::Program>> program(Rows& rows, const runtime::HostWork& host) const override;
   ir::Graph graph;
   std::vector<std::vector<ir::UOpRef>> bodies;  // by kernel of the plan
 };
@@ -58,7 +58,7 @@ class Program final : public runtime::Program {
   Rows& rows_;
 };
 
-absl::StatusOr<std::unique_ptr<runtime::Program>> Kernels::program(Rows& rows, int) const {
+absl::StatusOr<std::unique_ptr<runtime::Program>> Kernels::program(Rows& rows, const runtime::HostWork&) const {
   return std::make_unique<Program>(*this, rows);
 }
 
