@@ -49,7 +49,7 @@ class Argument {
   std::size_t size_bytes() const { return size_bytes_; }
   std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(rank_)}; }
   std::string describe() const;  // "float32 [2, 3]"
-  // Whether it can be an array of `dtype`, or of the codes that `stored` names, which may come as u8.
+  // True where its elements are of `dtype`. Codes of the type `stored` may come as plain u8.
   bool is_of(DType dtype, const std::string& stored) const {
     return dtype_ == dtype && (stored_.empty() || stored_ == stored);
   }

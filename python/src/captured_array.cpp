@@ -74,7 +74,7 @@ nb::object dtype_of_array(PyObject* array) {
   return nb::none();
 }
 
-// Whether the elements cannot change: the array and every array that it is a view of are read-only.
+// True when nobody can write the elements: the array is read-only, and so is each array it is a view of.
 bool is_constant(nb::handle array) {
   nb::object at = nb::borrow(array);
   for (int depth = 0; depth < 32 && nb::hasattr(at, "flags"); ++depth) {

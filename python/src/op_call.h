@@ -75,7 +75,7 @@ class OpCall {
   nb::object result(const client::Tensor& tensor) const { return to_python(tensor); }
   nb::object result(const std::vector<client::Tensor>& tensors) const;
   nb::object named(const char* type, const std::vector<const char*>& fields, std::vector<nb::object> values) const;
-  // Whether every tensor argument stands for a Python number. A scalar result then stands for one as well.
+  // True when all tensor arguments stand for Python numbers; then a scalar result does, too.
   bool is_of_numbers() const;
 
  private:

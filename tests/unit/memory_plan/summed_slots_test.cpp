@@ -8,8 +8,8 @@
 namespace hearth {
 namespace {
 
-// Of a kernel that stores %20, made of a weight %17 (slot 1) and a value %18 (slot 2), along 8 elements. `more`: lines
-// from %21 on.
+// The summed slots of a kernel over 8 elements. It loads a value as %7 (slot 2) and a weight as %10 (slot 1) and stores
+// %20, which `lines` compute.
 std::vector<bool> summed(const std::string& lines, const std::string& dtype = "f32", const std::string& at = "%1") {
   ir::Graph g;
   const std::string text =

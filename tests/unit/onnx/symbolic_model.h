@@ -24,7 +24,7 @@ inline Array ramp(const std::vector<std::int64_t>& shape) {
   return array;
 }
 
-// Of a model with one input "x" of shape [n, m, 6].
+// Runs a model whose one input "x" has the shape [n, m, 6] beside the same model of constant lengths.
 inline void check(ModelBuilder m, const std::string& shape) {
   m.output("y");
   const auto symbolic = m.import(kRanges);
