@@ -20,6 +20,7 @@
 #include "client/files/plan_file_format.h"
 #include "client/jit/prepared_state.h"
 #include "hearth/array.h"
+#include "hearth/stored_type.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "proto/versions.h"
 #include "runtime/devices/devices.h"
@@ -172,11 +173,17 @@ absl::StatusOr<FixedInputs> read_fixed(const v1::PlanFileManifest& manifest) {
 absl::StatusOr<CallSignature> read_call(const v1::PlanFileManifest& manifest, const PreparedPlan& plan) {
   CallSignature call;
   std::set<std::string> inputs, outputs;
+  const auto check_stored = [](std::string_view what, const std::string& name, const std::string& stored) {
+    if (stored.empty() || is_stored_type(stored)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        str_cat("the call's ", what, " '", name, "' is of the unknown type '", stored, "'"));
+  };
   for (const v1::PlanFileCall::Input& written : manifest.call().inputs()) {
     const std::optional<DType> dtype = dtype_from_wire(static_cast<int>(written.dtype()));
     if (!dtype || !inputs.insert(written.name()).second)
       return absl::InvalidArgumentError(
           str_cat("the call's input '", written.name(), "' is there twice or of no dtype"));
+    HEARTH_RETURN_IF_ERROR(check_stored("input", written.name(), written.stored()));
     call.inputs.push_back(
         {written.name(), *dtype, {}, 0, {written.lengths().begin(), written.lengths().end()}, written.stored()});
   }
@@ -185,6 +192,7 @@ absl::StatusOr<CallSignature> read_call(const v1::PlanFileManifest& manifest, co
     const bool is_known = outputs.contains(written.name()) &&
                           (written.length_output().empty() || outputs.contains(written.length_output()));
     if (!is_known) return absl::InvalidArgumentError(str_cat("the call's result '", written.name(), "' is no output"));
+    HEARTH_RETURN_IF_ERROR(check_stored("result", written.name(), written.stored()));
     call.results.push_back({written.name(), written.length_output(), written.length_axis(), written.stored()});
   }
   if (call.empty()) return call;

@@ -79,16 +79,17 @@ std::optional<Fraction> exact(Fraction x, DType dtype) {
 std::optional<Fraction> on_fractions(HostBinary op, const Fraction& a, const Fraction& b, DType dtype) {
   if (!is_power_of_two(a.divisor) || !is_power_of_two(b.divisor)) return std::nullopt;
   const std::int64_t common = std::max(a.divisor, b.divisor);
-  const Dim x = a.number * (common / a.divisor), y = b.number * (common / b.divisor);
   switch (op) {
     case HostBinary::kAdd:
-      return exact({x + y, common}, dtype);
+      return exact({a.number * (common / a.divisor) + b.number * (common / b.divisor), common}, dtype);
     case HostBinary::kSub:
-      return exact({x - y, common}, dtype);
+      return exact({a.number * (common / a.divisor) - b.number * (common / b.divisor), common}, dtype);
     case HostBinary::kMul:
+      if (a.divisor > exact_numbers(dtype) / b.divisor) return std::nullopt;
       return exact({a.number * b.number, a.divisor * b.divisor}, dtype);
     case HostBinary::kDiv:
       if (!b.number.is_const() || b.number.value() < 1) return std::nullopt;
+      if (a.divisor > exact_numbers(dtype) / b.number.value()) return std::nullopt;
       return exact({a.number * b.divisor, a.divisor * b.number.value()}, dtype);
     default:
       return std::nullopt;

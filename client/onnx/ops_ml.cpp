@@ -17,12 +17,12 @@ namespace hearth::onnx {
 namespace {
 
 using client::Dim;
-using client::Shape;
 using client::Tensor;
 
 // Elements of the last axis by number.
 Values array_feature_extractor(NodeContext& node) {
   const Tensor x = node.tensor(0);
+  if (x.rank() == 0) reject("the input has no axis of features");
   const Dim& length = x.dim(x.rank() - 1);
   if (node.input(1).is_host() && length.is_const()) {
     for (const std::int64_t index : node.input(1).host().integers()) {
@@ -135,21 +135,12 @@ Tensor aggregated(Aggregate how, const Tensor& weight, const Tensor& target, std
   return client::where(client::any(mine, {2}), least ? client::reduce_min(all, {2}) : client::reduce_max(all, {2}), 0);
 }
 
-enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
-
 Tensor transformed(std::int64_t how, const Tensor& y) {
-  switch (static_cast<PostTransform>(how)) {
-    case PostTransform::kNone:
-      return y;
-    case PostTransform::kSoftmax:
-      return client::softmax(y, 1);
-    case PostTransform::kLogistic:
-      return client::sigmoid(y);
-    case PostTransform::kSoftmaxZero:
-      reject_unsupported("post_transform SOFTMAX_ZERO (3)");
-    case PostTransform::kProbit:
-      reject_unsupported("post_transform PROBIT (4)");
-  }
+  if (how == 0) return y;
+  if (how == 1) return client::softmax(y, 1);
+  if (how == 2) return client::sigmoid(y);
+  if (how == 3) reject_unsupported("post_transform SOFTMAX_ZERO (3)");
+  if (how == 4) reject_unsupported("post_transform PROBIT (4)");
   reject(str_cat("attribute 'post_transform' is ", how, "; expected 0 to 4"));
 }
 
@@ -159,6 +150,7 @@ Values tree_ensemble(NodeContext& node) {
   const std::int64_t how = node.integer("aggregate_function", 1), transform = node.integer("post_transform", 0);
   if (how < 0 || how > 3) reject(str_cat("attribute 'aggregate_function' is ", how, "; expected 0 to 3"));
   const Tensor x = node.tensor(0);
+  if (!is_float(x.dtype())) reject(str_cat("the input is ", dtype_name(x.dtype()), "; expected floats"));
   const TreeTables trees = read_trees(node, targets);
   if (x.rank() != 2) reject(str_cat("the input must have two axes, rows and features; it has ", x.rank()));
   if (x.dim(1).is_const() && trees.features > x.dim(1).value()) {

@@ -6,6 +6,7 @@
 #include "array_libraries.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "hearth/stored_type.h"
 
 namespace hearth::python {
 namespace {
@@ -118,7 +119,7 @@ bool Argument::read_buffer(nb::handle object, const char* what) {
     PyErr_Clear();
     const std::string name = dtype_text(object);
     stored = dtype_of_numpy_name(name);
-    if (is_stored_name(name)) {
+    if (is_stored_type(name)) {
       stored = DType::kU8;
       stored_ = name;
     }

@@ -66,13 +66,6 @@ bool write_integer(nb::handle number, void* element) {
 
 }  // namespace
 
-bool is_stored_name(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "int4",          "uint4",         "int2",           "uint2",           "float4_e2m1fn",
-      "float6_e2m3fn", "float6_e3m2fn", "float8_e8m0fnu", "float8_e4m3fnuz", "float8_e5m2fnuz"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
-}
-
 const char* numpy_name(DType dtype) { return row_of(dtype).name; }
 const char* buffer_format(DType dtype) { return row_of(dtype).format; }
 

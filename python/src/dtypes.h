@@ -14,8 +14,6 @@ namespace nb = nanobind;
 
 // Zero-terminated.
 const char* numpy_name(DType dtype);
-// True for the name of an ml_dtypes type whose codes Hearth holds in u8 (onnx::ModelValue::stored).
-bool is_stored_name(std::string_view name);
 inline std::string name_of_elements(DType dtype, const std::string& stored) {
   return stored.empty() ? numpy_name(dtype) : stored;
 }

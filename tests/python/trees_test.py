@@ -165,6 +165,7 @@ class Trees(unittest.TestCase):
             (dict(tree_roots=None), "'tree_roots' is missing"),
             (dict(n_targets=0), "n_targets' is 0"),
             (dict(aggregate_function=7), "aggregate_function' is 7"),
+            (dict(post_transform=2**32), "post_transform.*4294967296"),
             (dict(post_transform=9), "post_transform' is 9"),
             (dict(nodes_modes=numpy_helper.from_array(np.full(len(ids), 9, np.uint8))), "nodes_modes' holds 9"),
             (dict(nodes_modes=numpy_helper.from_array(np.full(len(ids), MEMBER, np.uint8))), "membership_values"),

@@ -207,6 +207,15 @@ TEST_CASE("what is wrong with a plan file is named") {
   CHECK_THAT(manifest([](auto& m) { m.mutable_sections(1)->set_size(~std::uint64_t{0} - 3); }),
              Contains("needs 18446744073709551612 bytes"));
   CHECK_THAT(manifest([](auto& m) { m.set_threads(1u << 30); }), Contains("threads is 1073741824"));
+  const auto of_type = [&](const std::string& stored) {
+    return manifest([&](auto& m) {
+      m.mutable_call()->add_inputs()->set_name("x");
+      m.mutable_call()->mutable_inputs(0)->set_dtype(static_cast<decltype(m.call().inputs(0).dtype())>(DType::kU8));
+      m.mutable_call()->mutable_inputs(0)->set_stored(stored);
+    });
+  };
+  CHECK_THAT(of_type("finfo"), Contains("the call's input 'x' is of the unknown type 'finfo'"));
+  CHECK_THAT(of_type("int4"), !Contains("unknown type"));
 }
 
 TEST_CASE("an error about a plan file is one line, whatever names the file holds") {

@@ -94,6 +94,21 @@ TEST_CASE("symbolic: lengths that go through floats, as interpolate writes them"
   }
 }
 
+TEST_CASE("symbolic: fractions of lengths with more digits than a double has are no lengths") {
+  for (const bool squared : {true, false}) {
+    CAPTURE(squared);
+    ModelBuilder m = symbolic_model();
+    m.node("Cast", {"m"}, {"f0"}).attr("to", 11);
+    m.floats("c32", {}, {0x1p20F}).node("Cast", {"c32"}, {"c"}).attr("to", 11);
+    m.floats("d32", {}, {0x1p32F}).node("Cast", {"d32"}, {"d"}).attr("to", 11);
+    m.node("Div", {"f0", "c"}, {"f1"}).node("Div", {"f1", "c"}, {"f2"});
+    m.node(squared ? "Mul" : "Div", {"f2", squared ? "f2" : "d"}, {"p"}).node("Ceil", {"p"}, {"whole"});
+    m.node("Cast", {"whole"}, {"i"}).attr("to", 7).node("Unsqueeze", {"i", "zeros"}, {"to"});
+    m.floats("one_f", {1}, {1}).node("Expand", {"one_f", "to"}, {"y"});
+    CHECK_THAT(refusal(m), Catch::Contains("Expand"));
+  }
+}
+
 TEST_CASE("symbolic: what may be empty is cut, sorted and multiplied") {
   const ImportOptions ranges = {.dims = {{"n", {0, 4}}, {"m", {1, 5}}}};
   const auto check_empty = [&](ModelBuilder m, std::int64_t rows, std::int64_t columns, const Array& want) {
