@@ -157,7 +157,10 @@ hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options,
     config.progress = nullptr;
     if (progress != nullptr) {
       config.progress = [progress, context](const hearth::client::PrepareProgress& now) {
-        progress(context, static_cast<hearth_prepare_state>(now.state), now.kernels_done, now.kernels_total);
+        const auto state = static_cast<hearth_prepare_state>(now.state);
+        if (state != HEARTH_PREPARE_PACKING) return progress(context, state, now.kernels_done, now.kernels_total);
+        const auto mib = [](std::uint64_t bytes) { return static_cast<std::uint32_t>(bytes >> 20); };
+        progress(context, state, mib(now.bytes_done), mib(now.bytes_total));
       };
     }
     return absl::OkStatus();

@@ -37,6 +37,10 @@ void ProgressBar::show(const client::PrepareProgress& progress) {
     status.state = str_cat("kernel ", progress.kernels_done, " of ", progress.kernels_total);
     status.done = progress.kernels_done;
     status.total = progress.kernels_total;
+  } else if (progress.state == State::kPacking) {
+    status.state = str_cat("weights, ", human_bytes(progress.bytes_done), " of ", human_bytes(progress.bytes_total));
+    status.done = progress.bytes_done;
+    status.total = progress.bytes_total;
   } else {
     status.state = progress.state == State::kQueued     ? "queued"
                    : progress.state == State::kLowering ? "lowering"

@@ -82,12 +82,19 @@ absl::Status load(DaemonChannel& channel, DaemonWeights& weights, const EncodedG
   request.artifacts = *std::move(artifacts);
   request.host = {threads, config.subnormals.value_or(Subnormals::kResults)};
   for (const auto& [name, data] : traced.parameters) request.parameters[name] = {data.data, data.size, data.owner};
+  if (config.progress) {
+    const auto kernels = static_cast<std::uint32_t>(result.artifacts_size());
+    request.progress = [&config, kernels](std::uint64_t done, std::uint64_t total) {
+      config.progress({PrepareProgress::State::kPacking, kernels, kernels, done, total});
+    };
+  }
   const bool shares = config.share_weights && device->shares_weights();
   const Span loading("load the plan", "client");
   HEARTH_ASSIGN_OR_RETURN(auto plan, runtime::LoadedPlan::create(request, shares ? &weights : nullptr));
   stored.plan = std::move(plan);
   stored.plan_bytes = result.plan();
   stored.source = std::move(request);
+  stored.source.progress = nullptr;  // the caller's, for this call
   stored.source.plan = {};
   return absl::OkStatus();
 }
@@ -150,7 +157,7 @@ absl::StatusOr<FetchedPlan> fetch_plan(DaemonChannel& channel, v1::PrepareReques
     stored.lease_id = result.lease_id();
     if (config.progress) {
       const auto count = static_cast<std::uint32_t>(result.artifacts_size());
-      config.progress({PrepareProgress::State::kLoading, count, count});
+      config.progress({.state = PrepareProgress::State::kLoading, .kernels_done = count, .kernels_total = count});
     }
     absl::Status loaded = load(channel, weights, traced, result, threads, config, /*by_file=*/true, deadline, stored);
     if (may_be_mended(loaded)) {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "compiler/ir/bounds.h"
 #include "compiler/ir/rounding.h"
 
@@ -169,30 +168,7 @@ std::uint32_t Graph::merge_provenance(std::uint32_t a, std::uint32_t b) {
   return known->second;
 }
 
-std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
-  std::vector<UOpRef> order;
-  absl::flat_hash_set<UOpRef> done;
-  struct Frame {
-    UOpRef node;
-    std::size_t next;
-  };
-  std::vector<Frame> stack;
-  for (UOpRef root : roots) {
-    if (!done.insert(root).second) continue;
-    stack.push_back({root, 0});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next < frame.node->sources.size()) {
-        UOpRef source = frame.node->sources[frame.next++];
-        if (done.insert(source).second) stack.push_back({source, 0});
-      } else {
-        order.push_back(frame.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
-}
+thread_local std::vector<std::uint8_t> Visited::marks_;
 
 std::uint32_t next_axis(UOpRef root) {
   std::uint32_t next = 0;
@@ -203,9 +179,11 @@ std::uint32_t next_axis(UOpRef root) {
 }
 
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map) {
+  const std::vector<UOpRef> nodes = toposort(root);
   absl::flat_hash_map<UOpRef, UOpRef> replaced(map.begin(), map.end());
+  replaced.reserve(nodes.size() + map.size());
   std::vector<UOpRef> sources;
-  for (UOpRef node : toposort(root)) {
+  for (UOpRef node : nodes) {
     if (replaced.contains(node)) continue;
     bool changed = false;
     sources.clear();

@@ -7,6 +7,7 @@
 //   UOpRef x = g.add(g.mul(i, g.index(4)), g.index(1));
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/uop.h"
@@ -72,6 +74,10 @@ class Graph {
 
   std::size_t size() const { return nodes_.size(); }
 
+  // What a set of rewrite rules, by its number, has made of this graph's nodes, by theirs; null: not known. It depends on
+  // a node alone, so that it holds as long as the graph. For rewrite::rewrite.
+  std::vector<UOpRef>& rewritten(std::uint64_t rules) { return rewritten_[rules]; }
+
   // Provenance: while a scope is open, new nodes take its set. Sets are sorted, unique texts, at most kMaxProvenance once
   // merged: enough to find the place, and merging stays linear.
   static constexpr std::size_t kMaxProvenance = 16;
@@ -89,6 +95,7 @@ class Graph {
   std::map<std::vector<std::string>, std::uint32_t> provenance_ids_;
   std::vector<const std::vector<std::string>*> provenance_sets_;        // keys of provenance_ids_
   std::unordered_map<std::uint64_t, std::uint32_t> merged_provenance_;  // (a, b) -> merge_provenance(a, b)
+  std::unordered_map<std::uint64_t, std::vector<UOpRef>> rewritten_;
   std::uint32_t next_id_ = 0;
   void grow();
 };
@@ -108,8 +115,13 @@ class ProvenanceScope {
   std::uint32_t saved_;
 };
 
-// Sources before users, each once; iterative; order depends only on structure.
-std::vector<UOpRef> toposort(std::span<const UOpRef> roots);
+// Sources before users, each once; iterative; order depends only on structure. `enters(node)`: whether `node`, a source
+// of one that was entered, is entered and listed; it may not sort itself.
+template <class Enters>
+std::vector<UOpRef> toposort(std::span<const UOpRef> roots, Enters enters);
+inline std::vector<UOpRef> toposort(std::span<const UOpRef> roots) {
+  return toposort(roots, [](UOpRef) { return true; });
+}
 inline std::vector<UOpRef> toposort(UOpRef root) { return toposort(std::span<const UOpRef>(&root, 1)); }
 // Whether `root` or anything below it is `op`.
 inline bool contains_op(UOpRef root, Op op) {
@@ -120,5 +132,49 @@ std::uint32_t next_axis(UOpRef root);
 
 // Copies `root` with every node of `map` (pairs from -> to) replaced, bottom up.
 UOpRef substitute(Graph& graph, UOpRef root, std::span<const std::pair<UOpRef, UOpRef>> map);
+
+// The nodes that a sort has come by, by their numbers: a byte each in memory that the thread keeps. One at a time.
+class Visited {
+ public:
+  // False where it was there before.
+  bool insert(UOpRef node) {
+    if (node->id >= marks_.size()) marks_.resize(std::max<std::size_t>(node->id + 1, 2 * marks_.size()));
+    return std::exchange(marks_[node->id], std::uint8_t{1}) == 0;
+  }
+  // All that were inserted.
+  void erase(const std::vector<UOpRef>& nodes) {
+    for (UOpRef node : nodes) marks_[node->id] = 0;
+  }
+
+ private:
+  static thread_local std::vector<std::uint8_t> marks_;
+};
+
+template <class Enters>
+std::vector<UOpRef> toposort(std::span<const UOpRef> roots, Enters enters) {
+  std::vector<UOpRef> order;
+  Visited visited;
+  struct Frame {
+    UOpRef node;
+    std::size_t next;
+  };
+  std::vector<Frame> stack;
+  for (UOpRef root : roots) {
+    if (!visited.insert(root)) continue;
+    stack.push_back({root, 0});
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next < frame.node->sources.size()) {
+        UOpRef source = frame.node->sources[frame.next++];
+        if (enters(source) && visited.insert(source)) stack.push_back({source, 0});
+      } else {
+        order.push_back(frame.node);
+        stack.pop_back();
+      }
+    }
+  }
+  visited.erase(order);
+  return order;
+}
 
 }  // namespace hearth::ir

@@ -24,9 +24,10 @@ using Sources = std::vector<UOpRef>;
 // New nodes have the provenance of the node in whose place they are.
 template <class Replace>
 auto rebuild(Graph& graph, UOpRef root, Replace replace) -> std::invoke_result_t<Replace&, UOpRef, Sources&> {
-  absl::flat_hash_map<UOpRef, UOpRef> done;
+  const std::vector<UOpRef> nodes = toposort(root);
+  absl::flat_hash_map<UOpRef, UOpRef> done(nodes.size());
   Sources sources;
-  for (UOpRef node : toposort(root)) {
+  for (UOpRef node : nodes) {
     ProvenanceScope scope(graph, node->provenance);
     sources.clear();
     for (UOpRef s : node->sources) sources.push_back(done.at(s));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/ir/text.h"
@@ -19,7 +18,14 @@ thread_local FireObserver* observer = nullptr;
 class Driver {
  public:
   Driver(ir::Graph& graph, const RuleSet& rules, const RewriteOptions& options, bool fix_point)
-      : graph_(graph), context_(graph), rules_(rules), options_(options), fix_point_(fix_point) {
+      : graph_(graph),
+        context_(graph),
+        rules_(rules),
+        options_(options),
+        fix_point_(fix_point),
+        // Who counts what fires sees everything again.
+        memo_(fix_point && options.fire_counts == nullptr && observer == nullptr ? graph.rewritten(rules.number())
+                                                                                 : own_memo_) {
     if (options.fire_counts != nullptr) options.fire_counts->resize(rules.rules().size(), 0);
   }
 
@@ -52,10 +58,12 @@ class Driver {
   };
 
   UOpRef get(UOpRef node) const {
-    auto found = memo_.find(node);
-    return found == memo_.end() ? nullptr : found->second;
+    return node->id < memo_.size() ? memo_[node->id] : nullptr;
   }
-  void set(UOpRef node, UOpRef result) { memo_[node] = result; }
+  void set(UOpRef node, UOpRef result) {
+    if (node->id >= memo_.size()) memo_.resize(graph_.size());
+    memo_[node->id] = result;
+  }
 
   void enter(UOpRef node) {
     if (get(node) != nullptr) return;
@@ -119,7 +127,8 @@ class Driver {
   const RuleSet& rules_;
   const RewriteOptions& options_;
   const bool fix_point_;
-  absl::flat_hash_map<UOpRef, UOpRef> memo_;  // only looked up, never walked
+  std::vector<UOpRef> own_memo_;
+  std::vector<UOpRef>& memo_;  // by a node's number: what it became at last
   std::vector<Frame> stack_;
   std::vector<UOpRef> sources_;
   std::uint64_t fired_ = 0;

@@ -1,5 +1,7 @@
 #include "compiler/rewrite/rule_set.h"
 
+#include <atomic>
+
 namespace hearth::rewrite {
 
 namespace {
@@ -23,9 +25,26 @@ bool may_be(const Pattern& pattern, int i, ir::Op op) {
   }
 }
 
+// Operations that a node's sources must have for it to match the pattern.
+std::bitset<ir::kNumOps> source_ops(const Pattern& pattern) {
+  std::bitset<ir::kNumOps> ops;
+  if (pattern[0].kind != NodeKind::Operation) return ops;
+  for (int s = 0; s < pattern[0].num_sources; ++s) {
+    const PatternNode& source = pattern[pattern[0].sources[s]];
+    if (source.kind == NodeKind::Operation || source.kind == NodeKind::AnySources)
+      ops.set(static_cast<std::size_t>(source.op));
+  }
+  return ops;
+}
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
 }  // namespace
 
-RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::kNumOps) {
+RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::kNumOps), number_(next_number()) {
   for (std::span<const Rule> part : parts) {
     for (const Rule& rule : part) {
       if (rule.num_ops == 0) rules_.push_back(rule);
@@ -34,14 +53,18 @@ RuleSet::RuleSet(const std::vector<std::span<const Rule>>& parts) : by_op_(ir::k
   }
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     for (int op = 0; op < ir::kNumOps; ++op) {
-      if (may_be(rules_[i].lhs, 0, static_cast<ir::Op>(op))) by_op_[op].push_back(static_cast<std::uint16_t>(i));
+      if (may_be(rules_[i].lhs, 0, static_cast<ir::Op>(op)))
+        by_op_[op].push_back({static_cast<std::uint16_t>(i), source_ops(rules_[i].lhs)});
     }
   }
 }
 
 RuleSet::Result RuleSet::apply(Context& context, ir::UOpRef node) const {
-  for (std::uint16_t i : by_op_[static_cast<int>(node->op)]) {
-    if (ir::UOpRef result = rewrite::apply(rules_[i], context, node)) return {result, i};
+  OpSet ops;
+  for (ir::UOpRef source : node->sources) ops.set(static_cast<std::size_t>(source->op));
+  for (const Candidate& candidate : by_op_[static_cast<int>(node->op)]) {
+    if ((candidate.sources & ~ops).any()) continue;
+    if (ir::UOpRef result = rewrite::apply(rules_[candidate.rule], context, node)) return {result, candidate.rule};
   }
   return {};
 }

@@ -158,9 +158,11 @@ typedef enum hearth_prepare_state HEARTH_OF_INT {
   HEARTH_PREPARE_QUEUED = 0,
   HEARTH_PREPARE_LOWERING = 1,
   HEARTH_PREPARE_COMPILING = 2,
-  HEARTH_PREPARE_LOADING = 3
+  HEARTH_PREPARE_LOADING = 3,
+  HEARTH_PREPARE_PACKING = 4 /* weights are laid out as kernels read them; only where that is much */
 } hearth_prepare_state;
-/* Called by hearth_prepare() on its own thread, with kernels that are ready and those there are (0 while unknown). */
+/* Called by hearth_prepare() on its own thread, with kernels that are ready and those there are (0 while unknown); with
+ * HEARTH_PREPARE_PACKING, MiB of weights that are ready and those there are. */
 typedef void (*hearth_progress_fn)(void* context, hearth_prepare_state state, uint32_t kernels_done,
                                    uint32_t kernels_total);
 HEARTH_API hearth_code hearth_prepare_options_set_progress(hearth_prepare_options* options, hearth_progress_fn progress,

@@ -40,10 +40,12 @@ using runtime::ValueInfo;
 using runtime::VariableInfo;
 
 struct PrepareProgress {
-  enum class State { kQueued, kLowering, kCompiling, kLoading };
+  // kPacking: weights are laid out as kernels read them; only where that is much, and no other process has done it.
+  enum class State { kQueued, kLowering, kCompiling, kLoading, kPacking };
   State state = State::kQueued;
   std::uint32_t kernels_done = 0;
   std::uint32_t kernels_total = 0;
+  std::uint64_t bytes_done = 0, bytes_total = 0;  // with kPacking: of weights
 };
 
 // An output of a run that the next one takes as its input, as Instance::carry says it.

@@ -55,9 +55,9 @@ def load(
             None: HEARTH_DEVICE, else "cpu"; of a plan file, that for which it was saved.
         sealed: True: a plan that is not in the cache is an error; nothing is compiled.
         deadline: seconds for all of it; None: HEARTH_PREPARE_TIMEOUT_MS, else 120.
-        progress: called as progress(state, kernels_done, kernels_total), state being "queued", "lowering", "compiling"
-            or "loading". What it raises ends the call and is raised by it. None: a line on a terminal's stderr after half
-            a second.
+        progress: called as progress(state, done, total): of kernels while state is "queued", "lowering", "compiling" or
+            "loading", of bytes of weights while it is "packing" (which few bytes have no time for). What it raises ends the
+            call and is raised by it. None: a line on a terminal's stderr after half a second.
         copy: False: arrays that are not dense in C order are an error in calls, instead of being copied.
         name: what the service's log calls the model; None: the file's name.
         socket: of a daemon; None: HEARTH_SOCKET, else where this user's is.
@@ -118,7 +118,7 @@ def load(
     if weights not in _WEIGHTS:
         raise InvalidArgument(f"weights is {weights!r}; expected one of {', '.join(map(repr, _WEIGHTS))}")
     if progress is not None and not callable(progress):
-        raise CallError(f"progress is {progress!r}; expected a function of (state, kernels_done, kernels_total)")
+        raise CallError(f"progress is {progress!r}; expected a function of (state, done, total)")
     if carry:
         if not isinstance(carry, dict):
             raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")

@@ -25,7 +25,8 @@ class Bar:
         text = f"hearth: {state} {self.name}"
         if total:
             filled = 20 * done // total
-            text += f" [{'#' * filled}{'.' * (20 - filled)}] {done}/{total} kernels"
+            amount = f"{done >> 20}/{total >> 20} MiB" if state == "packing" else f"{done}/{total} kernels"
+            text += f" [{'#' * filled}{'.' * (20 - filled)}] {amount}"
         text = "".join(one if one.isprintable() else "?" for one in text)[:79]
         sys.stderr.write("\r" + text.ljust(self.shown))
         sys.stderr.flush()

@@ -38,11 +38,13 @@ class Callbacks {
     return raised_;
   }
   void report(const client::PrepareProgress& now) {
-    static constexpr const char* kStates[] = {"queued", "lowering", "compiling", "loading"};
+    static constexpr const char* kStates[] = {"queued", "lowering", "compiling", "loading", "packing"};
+    const bool is_packing = now.state == client::PrepareProgress::State::kPacking;
     if (raised_) return;
     open_->with_gil([&] {
       try {
-        progress_(kStates[static_cast<int>(now.state)], now.kernels_done, now.kernels_total);
+        progress_(kStates[static_cast<int>(now.state)], is_packing ? now.bytes_done : now.kernels_done,
+                  is_packing ? now.bytes_total : now.kernels_total);
       } catch (nb::python_error& error) {
         error.restore();
         keep();

@@ -25,6 +25,7 @@ struct LoadRequest {
   std::vector<ArtifactSource> artifacts;
   std::map<std::string, ParameterBytes> parameters;
   HostWork host;                   // `threads`: for the `once` launches; `subnormals`: for all
+  PackingProgress progress = {};
   const Device* device = nullptr;  // null: the one that `find` has for the plan's target, by its name
   absl::StatusOr<const Device*> (*find)(std::string_view name) = nullptr;
 };

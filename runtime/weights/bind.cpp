@@ -21,6 +21,11 @@ bool is_aligned(std::string_view bytes, DType dtype) {
   return reinterpret_cast<std::uintptr_t>(bytes.data()) % dtype_bytes(dtype) == 0;
 }
 
+// What a launch stores: its first buffer.
+std::uint64_t bytes_made(const Plan& plan, const PlanLaunch& launch) {
+  return launch.buffers.empty() ? 0 : plan.buffers[launch.buffers[0]].max_bytes;
+}
+
 }  // namespace
 
 BoundWeights::BoundWeights(const To& to, std::unique_ptr<WeightPlace> place)
@@ -31,7 +36,8 @@ BoundWeights::BoundWeights(const To& to, std::unique_ptr<WeightPlace> place)
       place_(std::move(place)),
       is_in_place_(place_->reads_in_place()),
       addresses_(plan_.buffers.size(), nullptr),
-      given_(plan_.buffers.size()) {}
+      given_(plan_.buffers.size()),
+      progress_(to.progress) {}
 
 absl::StatusOr<std::unique_ptr<BoundWeights>> BoundWeights::bind(
     const std::map<std::string, ParameterBytes>& parameters, const To& to) {
@@ -88,6 +94,23 @@ absl::StatusOr<WeightLayout> BoundWeights::layout() const {
   return weight_layout(plan_, fits, place_->least_bytes(), std::move(loses));
 }
 
+// Copies, and what `once` launches store.
+std::uint64_t BoundWeights::bytes_to_make() const {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < plan_.buffers.size(); ++i) {
+    if (!layout_.is_copied[i]) continue;
+    const PlanBuffer& buffer = plan_.buffers[i];
+    bytes += buffer.kind == v1::PlanBuffer::CONSTANT ? buffer.data.size() : given_[i].size();
+  }
+  for (const PlanLaunch& launch : plan_.launches) bytes += launch.once ? bytes_made(plan_, launch) : 0;
+  return bytes;
+}
+
+void BoundWeights::made(std::uint64_t bytes) {
+  made_ += bytes;
+  if (progress_ && to_make_ >= kLeastReported) progress_(made_, to_make_);
+}
+
 // The block is there already, or is made here.
 absl::Status BoundWeights::bind_block() {
   HEARTH_ASSIGN_OR_RETURN(layout_, layout());
@@ -99,6 +122,7 @@ absl::Status BoundWeights::bind_block() {
     if (layout_.offsets[i] != WeightLayout::kNone)
       addresses_[i] = static_cast<char*>(block_->address()) + layout_.offsets[i];
   }
+  to_make_ = facts_.found ? 0 : bytes_to_make();
   HEARTH_RETURN_IF_ERROR(copy_to_memory());
   if (!facts_.found) {
     HEARTH_RETURN_IF_ERROR(run_once_launches());
@@ -141,6 +165,7 @@ absl::Status BoundWeights::copy_to_memory() {
       const absl::Status copied = copy_into(&block_->buffer(), layout_.offsets[i], host, bytes);
       if (!copied.ok()) return absl::Status(copied.code(), str_cat(what, ": ", copied.message()));
       release_pages(i);
+      made(bytes.size());
     }
     if (is_constant) buffer.data = std::string();
   }
@@ -222,6 +247,7 @@ absl::Status BoundWeights::run_once_launches() {
       HEARTH_RETURN_IF_ERROR(run_once(rows));
       ++facts_.once_launches;
     }
+    made(bytes_made(plan_, launch));
     for (const std::uint32_t buffer : launch.buffers) {
       if (layout_.last_reader[buffer] != i || plan_.buffers[buffer].kind != v1::PlanBuffer::PARAMETER) continue;
       staged.erase(buffer);

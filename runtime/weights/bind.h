@@ -6,6 +6,8 @@
 //       BoundWeights::bind(parameters, {&plan, device, *executable, {.threads = 4}, /*sharing=*/nullptr});
 //   void* address = (*weights)->address(buffer);
 #pragma once
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +29,11 @@ struct ParameterBytes {
   std::shared_ptr<const void> owner;
 };
 
+// Told of bytes of weights that are made and of all there are to make, after each part, on the binding thread; of less
+// than kLeastReported not at all.
+using PackingProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+inline constexpr std::uint64_t kLeastReported = std::uint64_t{16} << 20;
+
 class BoundWeights {
  public:
   // All but `sharing` outlive what is bound.
@@ -36,6 +43,7 @@ class BoundWeights {
     const Executable& executable;
     HostWork host;                     // of the `once` launches; weights lose subnormal values but with kKeep
     WeightSharing* sharing = nullptr;  // asked for the plan's weights, and given what this process makes of them
+    PackingProgress progress = {};
   };
   static absl::StatusOr<std::unique_ptr<BoundWeights>> bind(const std::map<std::string, ParameterBytes>& parameters,
                                                             const To& to);
@@ -57,6 +65,8 @@ class BoundWeights {
   absl::Status run_once_launches();
   absl::Status run_once(Rows& rows) const;
   void lose_subnormals() const;
+  std::uint64_t bytes_to_make() const;
+  void made(std::uint64_t bytes);
   ParameterFit fit_of(std::uint32_t buffer) const;
   absl::StatusOr<Buffer> copy_for_kernels(std::uint32_t buffer) const;
   absl::StatusOr<Buffer> copy_for_host(std::uint32_t buffer) const;
@@ -75,6 +85,8 @@ class BoundWeights {
   std::shared_ptr<WeightBlock> block_;
   std::shared_ptr<const void> hold_;  // keeps the block for other processes
   WeightFacts facts_;
+  const PackingProgress progress_;
+  std::uint64_t made_ = 0, to_make_ = 0;  // bytes
   mutable std::mutex copies_mutex_;
   // Small constants and copies of parameters; also copies that tools asked for.
   mutable std::map<std::uint32_t, Buffer> copies_;

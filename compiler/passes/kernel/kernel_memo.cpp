@@ -1,6 +1,7 @@
 #include "compiler/passes/kernel/kernel_memo.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/passes/kernel/packed_copies.h"
 #include "compiler/passes/ranged/stages.h"
@@ -45,7 +46,7 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
   };
   for (UOpRef x : stage_body(stage)) {
     form.provenance = g_.merge_provenance(form.provenance, x->provenance);
-    if (x->is(Op::Var) || (x->is(Op::Stage) && x != stage)) return std::nullopt;
+    if (x->is(Op::Stage) && x != stage) return std::nullopt;
     if (x->is(Op::Buffer) || x == stage) continue;
     sources.clear();
     for (UOpRef s : x->sources) {
@@ -66,16 +67,25 @@ std::optional<KernelMemo::Form> KernelMemo::form_of(UOpRef stage) {
 }
 
 absl::StatusOr<Kernel> KernelMemo::lower(UOpRef stage) {
+  HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel, lower_in_place(stage, nullptr));
+  return *std::move(kernel);
+}
+
+absl::StatusOr<std::optional<Kernel>> KernelMemo::lower_in_place(UOpRef stage, UOpRef buffer) {
   const std::optional<Form> form = form_of(stage);
-  const auto found = form ? built_.find(form->stage) : built_.end();
+  // The stage itself is no memory of its operands: 0 stands for none.
+  const auto slot = form && buffer ? std::ranges::find(form->buffers, buffer) - form->buffers.begin() : 0;
+  const FormKey key{form ? form->stage : nullptr, slot};
+  const auto found = form ? built_.find(key) : built_.end();
   if (found != built_.end()) {
-    Kernel kernel = found->second.kernel;
-    rename(kernel, found->second.buffers, form->buffers, form->provenance);
+    std::optional<Kernel> kernel = found->second.kernel;
+    if (kernel) rename(*kernel, found->second.buffers, form->buffers, form->provenance);
     return kernel;
   }
-  HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel, lower_({.stage = stage, .may_pack = true}, context_));
-  if (form) built_.emplace(form->stage, Built{*kernel, form->buffers});
-  return *std::move(kernel);
+  HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel,
+                          lower_({.stage = stage, .in_place = buffer, .may_pack = true}, context_));
+  if (form) built_.emplace(key, Built{kernel, form->buffers});
+  return kernel;
 }
 
 absl::Status KernelMemo::lower_copies(Kernel::Packing& packing) {

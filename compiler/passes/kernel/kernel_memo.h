@@ -6,9 +6,9 @@
 //   KernelMemo memo(context, lower);
 //   absl::StatusOr<Kernel> kernel = memo.lower(stage);
 #pragma once
+#include <cstddef>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +24,8 @@ class KernelMemo {
 
   // The kernel of a stage, with its operands packed where that pays.
   absl::StatusOr<Kernel> lower(ir::UOpRef stage);
+  // The same made in the memory of `buffer`, which the stage reads (KernelTask::in_place); nothing where that cannot be.
+  absl::StatusOr<std::optional<Kernel>> lower_in_place(ir::UOpRef stage, ir::UOpRef buffer);
   // Makes a packed copy of an elementwise stage without the stage (passes/kernel/packed_copies).
   absl::Status compute_in_copy(Kernel::Packing& packing);
 
@@ -35,13 +37,14 @@ class KernelMemo {
     std::uint32_t provenance = 0;
   };
   struct Built {
-    Kernel kernel;
+    std::optional<Kernel> kernel;  // nothing: it cannot be made in that memory
     std::vector<ir::UOpRef> buffers;
   };
   struct Copied {
     std::vector<Kernel> kernels;
     std::vector<ir::UOpRef> buffers;
   };
+  using FormKey = std::pair<ir::UOpRef, std::ptrdiff_t>;  // form of a stage; in whose memory it is made, of its buffers
   using CopyKey = std::pair<ir::UOpRef, std::vector<ir::UOpRef>>;  // form of the source; the copy, its flat kernels
 
   std::optional<Form> form_of(ir::UOpRef stage);
@@ -51,7 +54,7 @@ class KernelMemo {
   const KernelContext& context_;
   ir::Graph& g_;
   const LowerKernel& lower_;
-  std::unordered_map<ir::UOpRef, Built> built_;
+  std::map<FormKey, Built> built_;
   std::map<CopyKey, Copied> copied_;
 };
 

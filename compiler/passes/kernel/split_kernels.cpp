@@ -173,7 +173,7 @@ class Splitter {
       }
       std::optional<Kernel> kernel;
       if (buffer) {
-        HEARTH_ASSIGN_OR_RETURN(kernel, lower_({.stage = stage, .in_place = buffer, .may_pack = true}, context_));
+        HEARTH_ASSIGN_OR_RETURN(kernel, memo_.lower_in_place(stage, buffer));
       }
       if (kernel) {
         built.push_back({*std::move(kernel), nullptr});
@@ -252,7 +252,7 @@ class Splitter {
   // The buffer of a packed copy; kernels that read one buffer in one order share it, where they run together.
   std::uint32_t add_copy(const Kernel::Packing& packing, UOpRef runs_if, const std::string& main) {
     std::string text;
-    for (const Kernel& kernel : packing.kernels) text += ir::print(kernel.root);
+    for (const Kernel& kernel : packing.kernels) text += text_of(kernel.root);
     const bool once = invariant_.contains(packing.source);
     if (once) runs_if = nullptr;
     if (runs_if) text += fmt::format("if {}", runs_if->id);
@@ -331,7 +331,7 @@ class Splitter {
       launch.launch_work.num_ops = ir::fold_mul(g_, runs_if, num_ops);
       launch.grid = ir::fold_mul(g_, runs_if, launch.grid);
     }
-    std::string text = ir::print(built.root);
+    const std::string& text = text_of(built.root);
     auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());
     if (added) {
       PlannedKernel kernel;
@@ -349,6 +349,13 @@ class Splitter {
       out_.kernels.push_back(std::move(kernel));
     }
     add_launch(std::move(launch), found->second, built.provenance);
+  }
+
+  // Printed once: launches that are the same but for what they read have one root.
+  const std::string& text_of(UOpRef root) {
+    const auto [found, added] = text_of_.try_emplace(root);
+    if (added) found->second = ir::print(root);
+    return found->second;
   }
 
   void add_launch(PlannedLaunch launch, std::size_t kernel, std::uint32_t provenance) {
@@ -375,6 +382,7 @@ class Splitter {
   std::unordered_map<UOpRef, std::vector<Built>> built_;
   std::vector<UOpRef> order_;           // of launches
   std::unordered_set<UOpRef> in_copy_;  // stages that are computed in a packed copy's kernel
+  std::unordered_map<UOpRef, std::string> text_of_;
   std::unordered_map<std::string, std::size_t> kernel_of_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> copy_of_;  // source buffer and kernels -> the copy
 };

@@ -13,28 +13,7 @@ using ir::Op;
 using ir::UOpRef;
 
 std::vector<UOpRef> nodes_below(std::span<const UOpRef> roots) {
-  std::vector<UOpRef> order;
-  absl::flat_hash_set<UOpRef> seen;
-  struct Frame {
-    UOpRef node;
-    std::size_t next;
-  };
-  std::vector<Frame> stack;
-  for (UOpRef root : roots) {
-    if (!seen.insert(root).second) continue;
-    stack.push_back({root, 0});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next < frame.node->sources.size()) {
-        UOpRef s = frame.node->source(frame.next++);
-        if (!s->is(Op::Stage) && seen.insert(s).second) stack.push_back({s, 0});
-      } else {
-        order.push_back(frame.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return order;
+  return toposort(roots, [](UOpRef x) { return !x->is(Op::Stage); });
 }
 
 std::vector<UOpRef> free_ranges(const std::vector<UOpRef>& roots) {

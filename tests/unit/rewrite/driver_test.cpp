@@ -64,6 +64,27 @@ TEST_CASE("rules are tried in declared order, wildcards included") {
   CHECK(rewrite::rewrite(g, g.unary(Op::Neg, p), RuleSet({std::span(kFirst).subspan(1), kFirst})).value() == p);
 }
 
+static int times_seen = 0;
+
+TEST_CASE("what a rule set has simplified in a graph it does not look at again, unless what fires is counted") {
+  static constexpr Rule kSee[] = {rule_fn("see", -dsl::x, [](Context&, UOpRef, const Match&) -> UOpRef {
+    ++times_seen;
+    return nullptr;
+  })};
+  const RuleSet rules({kSee}), same({kSee});
+  ir::Graph g;
+  const UOpRef p = g.make(Op::Param, ir::Scalar::I32, {}, ir::ParamInfo{0}), negated = g.unary(Op::Neg, p);
+  times_seen = 0;
+  CHECK(rewrite::rewrite(g, negated, rules).value() == negated);
+  CHECK(rewrite::rewrite(g, g.add(negated, p), rules).ok());
+  CHECK(times_seen == 1);
+  CHECK(rewrite::rewrite(g, negated, same).ok());
+  CHECK(times_seen == 2);
+  std::vector<std::uint64_t> fired;
+  CHECK(rewrite::rewrite(g, negated, rules, {.fire_counts = &fired}).ok());
+  CHECK(times_seen == 3);
+}
+
 TEST_CASE("depth is no limit and shared nodes are rewritten once") {
   ir::Graph g;
   UOpRef x = g.make(Op::Param, ir::Scalar::F32, {}, ir::ParamInfo{0});
