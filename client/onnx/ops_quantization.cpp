@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "client/onnx/model_file.h"
 #include "client/onnx/operators.h"
+#include "client/onnx/quantized_blocks.h"
 #include "client/onnx/reject.h"
 #include "client/onnx/storage_type.h"
 #include "client/onnx/windows.h"
@@ -25,16 +26,6 @@ std::int64_t quantization_axis(NodeContext& node) {
 }
 
 constexpr int kBlocks = 21;  // first opset with a scale for each block along an axis
-
-// Scales or zero points of blocks of `block` elements along `axis`, one an element: they broadcast no more.
-Tensor of_elements(const Tensor& blocks, std::int64_t block, std::int64_t axis, const Tensor& x) {
-  const Tensor spread = client::repeat_interleave(blocks, block, axis);
-  if (!x.dim(axis).is_const() || !spread.dim(axis).is_const()) reject_unsupported("blocks along a symbolic axis");
-  const std::int64_t length = x.dim(axis).value();
-  if (blocks.rank() != x.rank() || spread.dim(axis).value() < length || spread.dim(axis).value() - block >= length)
-    reject(str_cat("scales of ", blocks.rank(), " axes are not those of blocks of ", block, " along axis ", axis));
-  return client::slice(spread, {{.axis = axis, .end = length}});
-}
 
 // What a quantised value is made of: an integer type or a float of eight bits, or one that is only stored.
 struct QuantizedType {

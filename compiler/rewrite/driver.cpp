@@ -57,9 +57,7 @@ class Driver {
     Stage stage;
   };
 
-  UOpRef get(UOpRef node) const {
-    return node->id < memo_.size() ? memo_[node->id] : nullptr;
-  }
+  UOpRef get(UOpRef node) const { return node->id < memo_.size() ? memo_[node->id] : nullptr; }
   void set(UOpRef node, UOpRef result) {
     if (node->id >= memo_.size()) memo_.resize(graph_.size());
     memo_[node->id] = result;

@@ -85,10 +85,10 @@ absl::StatusOr<std::shared_ptr<const LoadedPlan>> LoadedPlan::create(const LoadR
   HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
                           loaded->device_->load(loaded->plan_, request.artifacts));
   loaded->executable_ = std::move(executable);
-  HEARTH_ASSIGN_OR_RETURN(std::unique_ptr<BoundWeights> weights,
-                          BoundWeights::bind(request.parameters, {&loaded->plan_, *loaded->device_,
-                                                                  *loaded->executable_, request.host, sharing,
-                                                                  request.progress}));
+  HEARTH_ASSIGN_OR_RETURN(
+      std::unique_ptr<BoundWeights> weights,
+      BoundWeights::bind(request.parameters, {&loaded->plan_, *loaded->device_, *loaded->executable_, request.host,
+                                              sharing, request.progress}));
   loaded->weights_ = std::move(weights);
   loaded->describe_buffers();
   for (const PlanVariable& variable : loaded->plan_.vars) {

@@ -24,7 +24,7 @@ struct LoadRequest {
   std::string_view plan;  // serialized v1::Plan
   std::vector<ArtifactSource> artifacts;
   std::map<std::string, ParameterBytes> parameters;
-  HostWork host;                   // `threads`: for the `once` launches; `subnormals`: for all
+  HostWork host;  // `threads`: for the `once` launches; `subnormals`: for all
   PackingProgress progress = {};
   const Device* device = nullptr;  // null: the one that `find` has for the plan's target, by its name
   absl::StatusOr<const Device*> (*find)(std::string_view name) = nullptr;

@@ -75,7 +75,7 @@ static void check(int line, hearth_code code, hearth_error* error, hearth_code w
 static int calls = 0;
 static uint32_t last_done = 0;
 static void progress(void* context, hearth_prepare_state state, uint32_t done, uint32_t total) {
-  CHECK(context == &calls && state <= HEARTH_PREPARE_LOADING && done <= total + (total == 0));
+  CHECK(context == &calls && state <= HEARTH_PREPARE_PACKING && done <= total + (total == 0));
   ++calls;
   last_done = done;
 }

@@ -239,6 +239,21 @@ class Daemons(Place):
             self.load(other, progress=fail)
         self.load(other)  # and the next call works
 
+    def test_large_weights_are_packed_with_progress_in_bytes_once_a_node(self):
+        def packed():
+            told = []
+            self.load(made, progress=lambda *now: told.append(now))
+            return [(done, total) for state, done, total in told if state == "packing"]
+
+        made = model([node("MatMul", ["x", "w"], ["y"])], {"x": (F, [32, 2048])}, {"y": F}, weights={"w": random(2048, 2304)})
+        first = packed()
+        size = 2048 * 2304 * 4
+        self.assertTrue(first)
+        self.assertEqual(first, sorted(first))
+        self.assertTrue(all(done <= total and size <= total <= 2 * size for done, total in first), first)
+        self.assertEqual(first[-1][0], first[-1][1])
+        self.assertEqual(packed(), [])  # what is shared is there
+
 
 class Silent:
     """A socket of somebody who says nothing."""

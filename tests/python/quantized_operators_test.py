@@ -11,7 +11,7 @@ except ImportError as error:
     skipping.skip_all(str(error))
 
 TYPES = {np.dtype("uint8"): TensorProto.UINT8, np.dtype("int8"): TensorProto.INT8, np.dtype("float32"): TensorProto.FLOAT,
-         np.dtype("int32"): TensorProto.INT32}  # fmt: skip
+         np.dtype("int32"): TensorProto.INT32, np.dtype("int64"): TensorProto.INT64}  # fmt: skip
 rng = np.random.default_rng(11)
 
 
@@ -210,6 +210,34 @@ class Quantised(Place):
         with self.refused(ValueError, "g_idx (input 4) is int32[3]; expected 64 integers"):
             load("MatMulNBits", {"i0_": x}, {"i1_": packed(q).reshape(n, k // block, -1), "i2_": scale.reshape(-1), "i4_": np.zeros(3, np.int32)},
                  {"K": k, "N": n, "bits": bits, "block_size": block})
+
+    def test_rows_of_a_table_in_blocks_are_picked_before_they_become_real_numbers(self):
+        n, k, block = 5, 48, 16
+        ids = np.array([[3, -1, 0], [5, 2, -6]])  # two are out of range: rows of zeros
+        is_row = ((ids >= -n) & (ids < n))[..., None]
+        for bits in (2, 4, 8):
+            for has_zero in (False, True):
+                with self.subTest(bits=bits, has_zero=has_zero):
+                    q, zero = rng.integers(0, 1 << bits, (n, k)), rng.integers(0, 1 << bits, (n, k // block))
+                    def packed(x):
+                        per = 8 // bits
+                        x = np.pad(x, ((0, 0), (0, -x.shape[-1] % per)))
+                        return (x.reshape(n, -1, per) << (bits * np.arange(per))).sum(-1).astype(np.uint8)
+                    scale = rng.uniform(0.1, 0.2, (n, k // block)).astype(np.float32)
+                    weights = {"i0_": packed(q), "i2_": scale, **({"i3_": packed(zero)} if has_zero else {})}
+                    got, = load("GatherBlockQuantized", {"i1_": ids}, weights, {"bits": bits, "block_size": block})
+                    points = np.repeat(zero, block, 1) if has_zero else 1 << (bits - 1)
+                    table = (q - points) * np.repeat(scale, block, 1).astype(np.float64)
+                    np.testing.assert_allclose(got, table[ids % n] * is_row, rtol=1e-6)
+        weights = {"i0_": packed(q), "i2_": scale}
+        for attributes, words in (({"block_size": 15}, "block_size is 15; expected a power of two from 16 on"),
+                                  ({"block_size": 0}, "block_size is 0; expected"),
+                                  ({"bits": 3}, "bits is 3; expected 2, 4 or 8"),
+                                  ({"gather_axis": 1}, "gather_axis is 1; rows of bytes are picked along axis 0"),
+                                  ({"bits": 4, "quantize_axis": 0}, "are the same, along which a byte holds several"),
+                                  ({"block_size": 32}, "scales is [5, 3]; expected [5, 2]")):
+            with self.subTest(attributes), self.refused(ValueError, "GatherBlockQuantized", words):
+                load("GatherBlockQuantized", {"i1_": ids}, weights, {"bits": 8, "block_size": block, **attributes})
 
     def test_bad_scales_are_named(self):
         x = draw(np.uint8, 2, 3)
