@@ -23,9 +23,12 @@ Tensor product_of_words(const Tensor& x, const Tensor& packed, const Tensor& sca
   const client::Dim columns = packed.dim(0), blocks = packed.dim(1), words = packed.dim(2) / 4;
   const std::int64_t per = 32 / bits;
   const Tensor bytes = client::cast(client::reshape(packed, {columns, blocks, words, 4}), DType::kU32);
-  const Tensor at = client::arange(4, DType::kU32) * 8;
-  Tensor word = client::reduce_sum(client::shift_left(bytes, at), {-1}, false);            // of distinct bits
-  word = client::contiguous(client::permute(client::cast(word, DType::kU32), {1, 2, 0}));  // [blocks, words, N]
+  Tensor word;  // of four bytes, without a sum over them: a copy for the product's sake computes it on the way
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const Tensor byte = client::squeeze(client::slice(bytes, {{.axis = 3, .begin = i, .end = i + 1}}), {3});
+    word = i == 0 ? byte : client::bit_or(word, client::shift_left(byte, 8 * i));
+  }
+  word = client::contiguous(client::permute(word, {1, 2, 0}));  // [blocks, words, N]
   const Tensor shifts = client::reshape(client::arange(per, DType::kU32) * bits, {per, 1});
   const Tensor numbers =
       client::bit_and(client::shift_right(client::unsqueeze(word, {2}), shifts), (std::int64_t{1} << bits) - 1);

@@ -32,9 +32,11 @@ bool has_constant_shape(ir::UOpRef buffer) {
 
 FlatFacts facts_of(const KernelContext& context, const KernelTask& task, const Kernel& kernel) {
   FlatFacts facts{kernel.work, {}, task.may_pack, &task};
+  // A copy that is made once is for nothing where the kernel itself runs once.
+  const bool runs_once = task.stage && context.is_invariant(task.stage);
   for (ir::UOpRef b : kernel.buffers) {
-    facts.slots.push_back(
-        {task.may_pack && b != kernel.buffers[0] && context.is_invariant(b), task.may_pack && has_constant_shape(b)});
+    facts.slots.push_back({task.may_pack && !runs_once && b != kernel.buffers[0] && context.is_invariant(b),
+                           task.may_pack && has_constant_shape(b)});
   }
   return facts;
 }
