@@ -6,11 +6,11 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "client/cli/array_file.h"
 #include "client/cli/checks.h"
 #include "client/cli/format.h"
 #include "client/cli/model_flags.h"
 #include "client/tensor/elements.h"
-#include "hearth/npy.h"
 
 namespace hearth::cli {
 namespace {
@@ -78,9 +78,11 @@ Comparison compare_one(const std::string& name, const client::Array& got, const 
 }  // namespace
 
 void ExpectFlags::add_to(CLI::App& command) {
-  add_repeated(command, "--expect", arrays,
-               "Array that this output has to equal; where it does not, the worst element is shown and the status is 1")
-      ->type_name("NAME=FILE.npy")
+  add_repeated(
+      command, "--expect", arrays,
+      "Array that this output has to equal, as --input takes it; where it does not, the worst element is shown and the "
+      "status is 1")
+      ->type_name("NAME=FILE")
       ->each(unique_name("--expect"));
   command
       .add_option(
@@ -104,16 +106,22 @@ void ExpectFlags::add_to(CLI::App& command) {
 absl::StatusOr<Expected> read_expected(const ExpectFlags& flags, const onnx::ImportedModel& model, OutputFiles& files) {
   Expected expected;
   for (const std::string& text : flags.arrays) {
-    HEARTH_ASSIGN_OR_RETURN(const auto flag, split_flag("--expect", text, "NAME=FILE.npy"));
+    HEARTH_ASSIGN_OR_RETURN(const auto flag, split_flag("--expect", text, kArrayForm));
     std::vector<std::string> names;
     for (const onnx::ModelValue& result : model.results) names.push_back(result.name);
     if (std::ranges::find(names, flag.first) == names.end()) {
       return absl::InvalidArgumentError(str_cat("--expect ", text, ": there is no output '", flag.first,
                                                 "'; there are: '", absl::StrJoin(names, "', '"), "'"));
     }
-    HEARTH_ASSIGN_OR_RETURN(auto array, client::read_npy(flag.second));
-    files.reads(flag.second, str_cat("the array of --expect ", flag.first));
-    expected.insert_or_assign(flag.first, std::move(array));
+    HEARTH_ASSIGN_OR_RETURN(ArrayFile given, read_array_file("--expect", flag.second));
+    files.reads(given.path, str_cat("the array of --expect ", flag.first));
+    const auto result = std::ranges::find(model.results, flag.first, &onnx::ModelValue::name);
+    if (!given.stored.empty() && given.stored != result->stored) {
+      return absl::InvalidArgumentError(str_cat("--expect ", text, ": output '", flag.first, "' has type ",
+                                                result->stored.empty() ? dtype_name(result->dtype) : result->stored,
+                                                ", not ", given.stored));
+    }
+    expected.insert_or_assign(flag.first, std::move(given.array));
   }
   return expected;
 }

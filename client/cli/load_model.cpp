@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/status_macros.h"
 #include "base/text.h"
+#include "client/cli/array_file.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/plan_parameters.h"
@@ -33,6 +34,12 @@ absl::Status match_arrays(const std::string& path, Model& model) {
     const auto found = model.arrays.find(input.name);
     if (found == model.arrays.end()) continue;
     const DType given = found->second.dtype;
+    const auto stored = model.stored.find(input.name);
+    if (stored != model.stored.end() && stored->second != input.stored) {
+      return absl::InvalidArgumentError(str_cat(path, ": input '", input.name, "' has type ",
+                                                input.stored.empty() ? dtype_name(input.dtype) : input.stored,
+                                                " but --input gives ", stored->second));
+    }
     auto array = client::as_dtype(std::move(found->second), input.dtype);
     if (!array) {
       return absl::InvalidArgumentError(str_cat(
@@ -49,12 +56,13 @@ absl::Status match_arrays(const std::string& path, Model& model) {
 absl::Status read_arrays(const std::string& path, const ModelFlags& flags, Model& model) {
   bool is_read = is_kept_stream(path);
   for (const std::string& text : flags.inputs) {
-    HEARTH_ASSIGN_OR_RETURN(auto flag, split_flag("--input", text, "NAME=FILE.npy"));
+    HEARTH_ASSIGN_OR_RETURN(auto flag, split_flag("--input", text, kArrayForm));
     if (flag.second == "-" && std::exchange(is_read, true))
       return usage_error("--input ", text, ": standard input was read already; give the array as a file");
-    HEARTH_ASSIGN_OR_RETURN(auto array, client::read_npy(flag.second));
-    model.files.reads(flag.second, str_cat("the array of --input ", flag.first));
-    model.arrays.insert_or_assign(flag.first, std::move(array));
+    HEARTH_ASSIGN_OR_RETURN(ArrayFile given, read_array_file("--input", flag.second));
+    model.files.reads(given.path, str_cat("the array of --input ", flag.first));
+    if (!given.stored.empty()) model.stored.insert_or_assign(flag.first, given.stored);
+    model.arrays.insert_or_assign(flag.first, std::move(given.array));
   }
   return absl::OkStatus();
 }
@@ -97,6 +105,23 @@ client::Dim dim_of(const v1::Expr& expr, const v1::Plan& plan) {
 
 namespace {
 
+// Types of codes, where the plan file says them; a file that says nothing of calls takes any.
+void name_stored(const v1::PlanFileCall& call, Model& model) {
+  for (onnx::ModelValue& input : model.imported.inputs) {
+    const auto named = std::ranges::find(call.inputs(), input.name, &v1::PlanFileCall::Input::name);
+    const auto given = model.stored.find(input.name);
+    if (named != call.inputs().end()) {
+      input.stored = named->stored();
+    } else if (given != model.stored.end() && input.dtype == DType::kU8) {
+      input.stored = given->second;
+    }
+  }
+  for (onnx::ModelValue& result : model.imported.results) {
+    const auto named = std::ranges::find(call.results(), result.name, &v1::PlanFileCall::Result::name);
+    if (named != call.results().end()) result.stored = named->stored();
+  }
+}
+
 // Inputs and results as the plan has them, and arrays for the inputs.
 absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const std::string& path,
                                const ModelFlags& flags) {
@@ -113,6 +138,7 @@ absl::StatusOr<Model> model_of(const client::PlanFileContents& contents, const s
     model.imported.outputs.emplace_back(buffer.name(), client::Tensor());
   }
   HEARTH_RETURN_IF_ERROR(read_arrays(path, flags, model));
+  name_stored(contents.manifest.call(), model);
   for (const auto& [name, array] : model.arrays) {
     const auto& inputs = model.imported.inputs;
     const auto same = [&](const onnx::ModelValue& input) { return input.name == name; };

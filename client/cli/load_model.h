@@ -23,6 +23,7 @@ struct Model {
   onnx::ImportedModel imported;
   client::EncodedGraph traced;                  // empty for a plan file
   std::map<std::string, client::Array> arrays;  // of --input
+  std::map<std::string, std::string> stored;    // of raw arrays that are codes: onnx::ModelValue::stored
   // For scalars that the model compares with constants, which decide what it computes: the constants, then others.
   std::map<std::string, std::vector<client::Array>> steering;
   std::map<std::string, client::Array> expected;  // outputs that ModelFlags::test_data has

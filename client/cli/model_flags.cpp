@@ -167,8 +167,11 @@ void ModelFlags::add_import_to(CLI::App& command, bool with_inputs) {
       ->type_name("NAME=VALUE")
       ->each(unique_name("--const"));
   if (with_inputs) {
-    add_repeated(command, "--input", inputs, "Array for an input; - is standard input. Others get seeded random values")
-        ->type_name("NAME=FILE.npy")
+    add_repeated(command, "--input", inputs,
+                 "Array for an input: a .npy file (- is standard input), or raw bytes as FILE:TYPE:2x3, for types such "
+                 "as bfloat16 "
+                 "and int4 (packed, as in ONNX files) that .npy has no name for. Others get seeded random values")
+        ->type_name("NAME=FILE")
         ->each(unique_name("--input"));
   }
   command

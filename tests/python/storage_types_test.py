@@ -1,9 +1,10 @@
 """Element types that models only store: what they decode to and what is rounded to them, beside ml_dtypes' own casts, and
 arrays of them as numpy has them, in calls, weights, constants and plan files."""
 import pickle
+import subprocess
 import unittest
 
-from place import F, FOLDER, H, I, Place, hearth, model, node, np, skipping
+from place import BIN, F, FOLDER, H, I, Place, hearth, model, node, np, skipping
 
 try:
     import ml_dtypes
@@ -31,6 +32,12 @@ def number(name):
 
 def all_codes(name):
     return np.arange(1 << BITS.get(name, 8), dtype=np.uint8)
+
+
+def packed_bits(codes, bits):
+    """As ONNX files have them: the lowest bits of a byte first."""
+    stream = (codes[:, None] >> np.arange(bits)) & 1
+    return np.packbits(stream.reshape(-1).astype(np.uint8), bitorder="little").tobytes()
 
 
 def cast(name, shape, source="FLOAT", **attributes):
@@ -134,6 +141,34 @@ class StorageTypes(Place):
                 got = self.load(made)(x)
                 want = x.astype(np.float64) @ (w.astype(np.float64) * np.repeat(scale, 16, 0))
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+    def test_the_command_line_takes_raw_bytes_of_each_type(self):
+        for name in [*TYPES, "BFLOAT16"]:
+            with self.subTest(name):
+                is_stored = name in TYPES
+                codes = all_codes(name) if is_stored else np.arange(0x3F00, 0x4000, dtype=np.uint16)
+                dtype = type_of(name) if is_stored else np.dtype(ml_dtypes.bfloat16)
+                shape = f"{dtype}:2x{len(codes) // 2}"
+                raw, path = FOLDER / f"{name}.bin", FOLDER / f"{name}.onnx"
+                raw.write_bytes(packed_bits(codes, BITS.get(name, 8)) if is_stored else codes.tobytes())
+                there = helper.make_node("Cast", ["x"], ["h"], to=number("FLOAT"))
+                back = helper.make_node("Cast", ["h"], ["y"], to=number(name))
+                ends = [helper.make_tensor_value_info(end, number(name), [2, len(codes) // 2]) for end in "xy"]
+                values = codes.view(dtype).astype(np.float32)
+                nodes = [there, back] if np.isfinite(values).all() else [helper.make_node("Identity", ["x"], ["y"])]
+                onnx.save(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:]),
+                                            opset_imports=[helper.make_opsetid("", 28)], ir_version=10), path)  # fmt: skip
+                def run(input, expect):
+                    return subprocess.run([BIN / "hearth", "run", path, "--input", f"x={raw}:{input}", "--expect", f"y={raw}:{expect}"],
+                                          capture_output=True, text=True)  # fmt: skip
+                ran = run(shape, shape)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                if is_stored:
+                    other = "uint4" if name == "INT4" else "int4" if BITS.get(name) == 4 else "uint2" if name == "INT2" else "int2"
+                    if BITS.get(name, 8) == BITS.get(other.upper()):
+                        wrong = run(f"{other}:2x{len(codes) // 2}", shape)
+                        self.assertEqual(wrong.returncode, 1)
+                        self.assertIn(f"input 'x' has type {dtype} but --input gives {other}", wrong.stderr)
 
     def test_a_plan_file_and_a_copy_know_the_types(self):
         f = cast("INT4", [4])
