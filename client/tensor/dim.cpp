@@ -1,223 +1,17 @@
 #include "hearth/dim.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/integer_math.h"
 #include "base/text.h"
 #include "client/tensor/dim_encoding.h"
+#include "client/tensor/dim_sum.h"
 #include "client/tensor/dim_terms.h"
 #include "client/tensor/range_parts.h"
 #include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
 
 namespace hearth::client {
-namespace {
-
-using Wide = __int128;
-
-[[noreturn]] void fail_dim(std::string message) {
-  throw JitError(absl::InvalidArgumentError(str_cat("dim: ", message)));
-}
-
-std::int64_t narrow(Wide value, std::string_view what) {
-  if (value > std::numeric_limits<std::int64_t>::max() || value < std::numeric_limits<std::int64_t>::min()) {
-    fail_dim(str_cat(what, " overflows 64 bits; use smaller lengths or tighter variable bounds"));
-  }
-  return static_cast<std::int64_t>(value);
-}
-
-bool by_text(const AtomPtr& a, const AtomPtr& b) { return a->text < b->text; }
-
-struct Interval {
-  Wide low = 0, high = 0;
-};
-
-Interval times(const Interval& a, const Interval& b) {
-  const Wide corners[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-  return {narrow(*std::min_element(corners, corners + 4), "a product"),
-          narrow(*std::max_element(corners, corners + 4), "a product")};
-}
-
-Interval product(const std::vector<AtomPtr>& factors) {
-  Interval result = {1, 1};
-  for (const AtomPtr& factor : factors) result = times(result, {factor->low, factor->high});
-  return result;
-}
-
-}  // namespace
-
-constexpr int kMaxReplaced = 3;                             // of a sum's quotients, minima and maxima, to bound it
-constexpr std::int64_t kMaxScaled = std::int64_t{1} << 20;  // divisors and coefficients where that is tried
-
-struct DimAccess {
-  static std::vector<Term> terms(const Dim& dim) {
-    if (dim.poly_) return dim.poly_->terms;
-    if (dim.value_ == 0) return {};
-    return {Term{{}, dim.value_}};
-  }
-
-  // Ordered by key, unique, without zero coefficients.
-  static std::vector<Term> normal(std::vector<Term> terms) {
-    std::vector<std::pair<std::string, Term>> keyed;
-    for (Term& term : terms) keyed.emplace_back(term.key(), std::move(term));
-    std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Term> merged;
-    std::string last;
-    for (auto& [key, term] : keyed) {
-      if (!merged.empty() && key == last) {
-        merged.back().coefficient = narrow(Wide{merged.back().coefficient} + term.coefficient, "a sum");
-      } else {
-        merged.push_back(std::move(term));
-        last = key;
-      }
-    }
-    std::erase_if(merged, [](const Term& term) { return term.coefficient == 0; });
-    return merged;
-  }
-
-  static std::vector<Term> scaled(const Dim& dim, std::int64_t factor) {
-    std::vector<Term> terms = DimAccess::terms(dim);
-    for (Term& term : terms) term.coefficient = narrow(Wide{term.coefficient} * factor, "a product");
-    return terms;
-  }
-
-  // The constant divisor of a term that is a number times y % m, else 0.
-  static std::int64_t modulus(const Term& term) {
-    const bool is_one = term.factors.size() == 1 && term.factors[0]->kind == v1::ExprToken::FLOORMOD;
-    return is_one && term.factors[0]->b.is_const() ? term.factors[0]->b.value() : 0;
-  }
-
-  // A length that is padded to a multiple of m, or cut to one, as that multiple: x + (-x) % m is -m * (-x / m), since
-  // k * (y % m) is k*y - k*m * (y / m), where the rest of the sum and k*y are divisible by m.
-  static Dim as_multiple(const Dim& sum) {
-    if (!sum.poly_) return sum;
-    const std::vector<Term>& terms = sum.poly_->terms;
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const std::int64_t m = modulus(terms[i]), k = terms[i].coefficient;
-      if (m < 2 || m > kMaxScaled || std::abs(k) > kMaxScaled) continue;
-      const Dim& y = terms[i].factors[0]->a;
-      std::vector<Term> others = scaled(y, k);
-      for (std::size_t j = 0; j < terms.size(); ++j)
-        if (j != i) others.push_back(terms[j]);
-      const Dim rest = make(std::move(others));
-      if (rest == sum ||
-          !std::ranges::all_of(DimAccess::terms(rest), [&](const Term& t) { return t.coefficient % m == 0; }))
-        continue;
-      return rest - Dim(k * m) * (y / Dim(m));
-    }
-    return sum;
-  }
-
-  // Bounds of the sum, each atom anywhere within its own.
-  static Interval interval(const std::vector<Term>& terms) {
-    if (terms.empty()) return {};
-    // b*t - b is never negative for t >= 1, which only b*(t - 1) shows.
-    const std::vector<AtomPtr> common = common_factors(terms);
-    Interval rest;
-    for (const Term& term : terms) {
-      const Interval value = times(product(factors_beside(term, common)), {term.coefficient, term.coefficient});
-      rest.low += value.low;
-      rest.high += value.high;
-    }
-    return times(product(common), rest);
-  }
-
-  // A lower bound that also uses what quotients, minima and maxima mean: s - s/2 is at least s/2, s - min(s, t) at
-  // least 0. Replaces one of them after the other by what bounds it, `depth` of them in a row.
-  static Wide lower_bound(const std::vector<Term>& terms, int depth) {
-    Wide best = interval(terms).low;
-    for (std::size_t i = 0; i < terms.size() && best < 0 && depth > 0; ++i) {
-      if (terms[i].factors.size() != 1 || std::abs(terms[i].coefficient) > kMaxScaled) continue;
-      const Atom& atom = *terms[i].factors[0];
-      const std::int64_t k = terms[i].coefficient;
-      // scale * (all other terms) + k * value
-      const auto with = [&](const Dim& value, std::int64_t scale) {
-        std::vector<Term> sum;
-        for (std::size_t j = 0; j < terms.size(); ++j) {
-          if (j == i) continue;
-          sum.push_back(terms[j]);
-          sum.back().coefficient = narrow(Wide{scale} * terms[j].coefficient, "a product");
-        }
-        for (Term term : DimAccess::terms(value)) {
-          term.coefficient = narrow(Wide{k} * term.coefficient, "a product");
-          sum.push_back(std::move(term));
-        }
-        return lower_bound(normal(std::move(sum)), depth - 1);
-      };
-      const bool is_min = atom.kind == v1::ExprToken::MIN;
-      if (is_min || atom.kind == v1::ExprToken::MAX) {
-        const Wide by_a = with(atom.a, 1), by_b = with(atom.b, 1);
-        best = std::max(best, is_min == (k < 0) ? std::max(by_a, by_b) : std::min(by_a, by_b));
-      } else if (atom.kind == v1::ExprToken::FLOORDIV && atom.b.is_const() && atom.b.value() <= kMaxScaled) {
-        const std::int64_t c = atom.b.value();  // a/c - (c-1)/c <= floor(a/c) <= a/c
-        const Wide scaled = with(atom.a, c) - (k > 0 ? Wide{k} * (c - 1) : 0);
-        best = std::max(best, scaled >= 0 ? (scaled + c - 1) / c : scaled / c);
-      } else if (atom.kind == v1::ExprToken::FLOORMOD && k < 0 && atom.a.min() >= 0) {
-        best = std::max(best, with(atom.a, 1));
-      }
-    }
-    return best;
-  }
-
-  static Dim make(std::vector<Term> terms) {
-    std::vector<Term> merged = normal(std::move(terms));
-    if (merged.empty()) return Dim(0);
-    if (merged.size() == 1 && merged[0].factors.empty()) return Dim(merged[0].coefficient);
-    const Interval bounds = interval(merged);
-    auto poly = std::make_shared<Dim::Poly>();
-    poly->low =
-        narrow(std::max(bounds.low, bounds.low < 0 ? lower_bound(merged, kMaxReplaced) : bounds.low), "a length");
-    poly->high = narrow(bounds.high, "a length");
-    poly->terms = std::move(merged);
-    return Dim(std::shared_ptr<const Dim::Poly>(std::move(poly)));
-  }
-
-  static std::vector<AtomPtr> common_factors(const std::vector<Term>& terms) {
-    std::vector<AtomPtr> common = terms[0].factors;
-    for (const Term& term : terms) {
-      std::vector<AtomPtr> shared;
-      std::set_intersection(common.begin(), common.end(), term.factors.begin(), term.factors.end(),
-                            std::back_inserter(shared), by_text);
-      common = std::move(shared);
-    }
-    return common;
-  }
-
-  static std::vector<AtomPtr> factors_beside(const Term& term, const std::vector<AtomPtr>& common) {
-    std::vector<AtomPtr> rest;
-    std::set_difference(term.factors.begin(), term.factors.end(), common.begin(), common.end(),
-                        std::back_inserter(rest), by_text);
-    return rest;
-  }
-
-  static Dim atom(v1::ExprToken::Kind kind, std::string_view symbol, Dim a, Dim b, std::int64_t low,
-                  std::int64_t high) {
-    auto atom = std::make_shared<Atom>();
-    atom->kind = kind;
-    atom->text = str_cat("(", identity(a), symbol, identity(b), ")");
-    atom->shown = str_cat("(", operand_text(a), " ", symbol, " ", operand_text(b), ")");
-    atom->a = std::move(a);
-    atom->b = std::move(b);
-    atom->low = low;
-    atom->high = high;
-    return make({Term{{std::move(atom)}, 1}});
-  }
-
-  // What the Dim is, if that is one atom.
-  static const Atom* only_atom(const Dim& dim) {
-    if (!dim.poly_ || dim.poly_->terms.size() != 1) return nullptr;
-    const Term& term = dim.poly_->terms[0];
-    return term.coefficient == 1 && term.factors.size() == 1 ? term.factors[0].get() : nullptr;
-  }
-
-  static std::string identity(const Dim& dim) {
-    if (!dim.poly_) return str_cat(dim.value_);
-    std::string text;
-    for (const Term& term : dim.poly_->terms) str_append(&text, term.coefficient, "*", term.key(), "+");
-    return text;
-  }
-};
 
 Dim::Dim(std::shared_ptr<const Poly> poly) : poly_(std::move(poly)) {}
 
@@ -293,7 +87,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return Dim(narrow(Wide{a.value_} + b.value_, "a sum"));
   std::vector<Term> terms = DimAccess::terms(a);
   for (Term& term : DimAccess::terms(b)) terms.push_back(std::move(term));
-  return DimAccess::as_multiple(DimAccess::make(std::move(terms)));
+  return DimAccess::as_quotients(DimAccess::make(std::move(terms)));
 }
 
 Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }

@@ -102,7 +102,11 @@ std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
   if (divides && x->source(1)->is_const() && x->source(1)->int_value() > 0) return expand_division(g, x, depth + 1);
   if (!x->is(Op::Add) && !x->is(Op::Sub) && !x->is(Op::Mul)) return Polynomial{{{x}, 1}};
   if (depth == kMaxDepth) return std::nullopt;
-  const auto a = expand(g, x->source(0), depth + 1), b = expand(g, x->source(1), depth + 1);
+  // A factor in its shortest form: of a sum of products nobody sees which sums it is the product of.
+  const auto part = [&](UOpRef s) {
+    return x->is(Op::Mul) ? expand_multiples(g, s, depth + 1) : expand(g, s, depth + 1);
+  };
+  const auto a = part(x->source(0)), b = part(x->source(1));
   if (!a || !b || a->size() * b->size() > kMaxTerms * kMaxTerms) return std::nullopt;
   Polynomial result;
   if (!x->is(Op::Mul)) result = *a;
@@ -118,6 +122,43 @@ std::optional<Polynomial> expand(Graph& g, UOpRef x, int depth) {
     }
   }
   return is_within_limits(result) ? std::optional(result) : std::nullopt;
+}
+
+// The sum without `part` times `scale`; nothing where some of it is not there.
+std::optional<Polynomial> without(const Polynomial& sum, const Polynomial& part, Wide scale) {
+  Polynomial rest = sum;
+  for (const auto& [factors, coefficient] : part) {
+    const auto at = rest.find(factors);
+    if (at == rest.end() || at->second != coefficient * scale) return std::nullopt;
+    rest.erase(at);
+  }
+  return rest;
+}
+
+// (x + 1) / 2: what half of x, rounded down, leaves of it.
+std::optional<Polynomial> larger_half(Graph& g, const Polynomial& x, int depth) {
+  return expand(g, fold_floordiv(g, fold_add(g, rebuild(g, x), g.index(1)), g.index(2)), depth + 1);
+}
+
+// With k x - k (x / 2), or k x + k (x mod 2), as one quotient, k or 2 k times (x + 1) / 2. A product of such sums would
+// be a sum of products, of which bounds do not see that it is positive.
+std::optional<Polynomial> with_larger_half(Graph& g, const Polynomial& sum, int depth) {
+  for (const auto& [factors, k] : sum) {
+    const bool is_half = factors.size() == 1 && (factors[0]->is(Op::FloorDiv) || factors[0]->is(Op::FloorMod)) &&
+                         factors[0]->source(1)->is_const() && factors[0]->source(1)->int_value() == 2;
+    if (!is_half) continue;
+    const bool divides = factors[0]->is(Op::FloorDiv);
+    const auto x = expand(g, factors[0]->source(0), depth + 1);
+    if (!x) continue;
+    Polynomial others = sum;
+    others.erase(factors);
+    std::optional<Polynomial> rest = without(others, *x, divides ? -k : k);
+    const auto half = rest ? larger_half(g, *x, depth) : std::nullopt;
+    if (!half) continue;
+    for (const auto& [other, times] : *half) add_term(*rest, other, (divides ? -k : 2 * k) * times);
+    if (is_within_limits(*rest)) return rest;
+  }
+  return std::nullopt;
 }
 
 // With one of its remainders gone, where that can be: x + (-x) mod m, a length that is padded to a multiple of m, is
@@ -145,7 +186,8 @@ std::optional<Polynomial> with_fewer_remainders(Graph& g, const Polynomial& sum,
 std::optional<Polynomial> expand_multiples(Graph& g, UOpRef x, int depth) {
   std::optional<Polynomial> sum = expand(g, x, depth);
   for (std::size_t turn = 0; sum && turn < kMaxTerms; ++turn) {
-    std::optional<Polynomial> next = with_fewer_remainders(g, *sum, depth);
+    std::optional<Polynomial> next = with_larger_half(g, *sum, depth);
+    if (!next) next = with_fewer_remainders(g, *sum, depth);
     if (!next) break;
     sum = std::move(next);
   }

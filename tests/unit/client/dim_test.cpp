@@ -91,6 +91,27 @@ TEST_CASE("what is padded or cut to a multiple divides without remainder, as tor
   }
 }
 
+TEST_CASE("what half of a length leaves is one quotient, however it is written") {
+  const Dim up = (n + 1) / 2, half = n / 2;
+  CHECK(n - n / 2 == up);
+  CHECK(n + n % 2 == 2 * up);
+  CHECK((n % 2 + n + 1) / 2 == up);
+  CHECK(2 * n - 2 * (n / 2) + m == 2 * up + m);
+  CHECK(half - half / 2 == (half + 1) / 2);
+  CHECK(((n - half) * ((m + 3) - (m + 3) / 2)).min() == 1);  // a product that is never negative
+  CHECK((n - 2 * (n / 2)).min() == 0);
+  for (const std::int64_t a : {1, 2, 7, 99, 100}) {
+    for (const std::int64_t b : {0, 1, 6, 7}) {
+      CHECK(evaluate(n - n / 2, a, b) == (a + 1) / 2);
+      CHECK(evaluate(3 * n + m - 3 * (n / 2), a, b) == 3 * ((a + 1) / 2) + b);
+      CHECK(evaluate(5 * (n % 2) + 5 * n - m, a, b) == 5 * (a % 2 + a) - b);
+      CHECK(evaluate((n + m) - (n + m) / 2, a, b) == a + b - (a + b) / 2);
+      CHECK(evaluate((n + m + 1) % 2 + n + m, a, b) == (a + b + 1) % 2 + a + b);
+      CHECK(evaluate(n / 2 - n, a, b) == a / 2 - a);
+    }
+  }
+}
+
 TEST_CASE("bounds follow the variables") {
   CHECK((n + 7).min() == 8);
   CHECK((n + 7).max() == 107);

@@ -70,6 +70,27 @@ TEST_CASE("symbolic: amounts of padding, repetition and ranges, backwards and do
   check(symbolic_model().node("Slice", {"x", "ns", "zeros", "ones", "minus"}, {"y"}), "[n, (n min (m-1)), 6]");
 }
 
+TEST_CASE("symbolic: an image of any size in halves, as windowed transformers merge patches") {
+  ModelBuilder m = symbolic_model();
+  m.ints("two", {1}, {2}).node("Mod", {"ns", "two"}, {"pn"}).node("Mod", {"ms", "two"}, {"pm"});
+  m.node("Concat", {"zeros", "zeros", "zeros", "pn", "pm", "zeros"}, {"p"}).attr("axis", 0);
+  m.node("Pad", {"x", "p"}, {"h"});
+  constexpr std::int64_t kBig = std::numeric_limits<std::int64_t>::max();
+  m.ints("ends", {2}, {kBig, kBig}).ints("axes", {2}, {0, 1}).ints("steps", {2}, {2, 2});
+  std::vector<std::string> parts;
+  for (const std::int64_t row : {0, 1}) {
+    for (const std::int64_t column : {0, 1}) {
+      const std::string number = std::to_string(2 * row + column);
+      m.ints("from" + number, {2}, {row, column});
+      m.node("Slice", {"h", "from" + number, "ends", "axes", "steps"}, {"part" + number});
+      parts.push_back("part" + number);
+    }
+  }
+  m.node("Concat", parts, {"merged"}).attr("axis", 2).ints("shape", {2}, {-1, 24});
+  m.node("Reshape", {"merged", "shape"}, {"rows"}).floats("w", {24, 1}, std::vector<float>(24, 0.5F));
+  check(m.node("MatMul", {"rows", "w"}, {"y"}), "[((m+1) / 2)*((n+1) / 2), 1]");
+}
+
 TEST_CASE("symbolic: lengths that go through floats, as interpolate writes them") {
   const auto scaled = [](const std::string& op, float factor, const std::string& rounding, int type) {
     ModelBuilder m = symbolic_model();

@@ -54,6 +54,19 @@ TEST_CASE("lengths that are equal as polynomials and quotients have one form") {
         t.form(t.op(Op::Mul, t.op(Op::FloorDiv, t.n, four), four)));
 }
 
+TEST_CASE("what half of a length leaves is one quotient, and products of such are never negative") {
+  Lengths t;
+  const UOpRef one = t.k(1), two = t.k(2);
+  const auto left = [&](UOpRef x) { return t.op(Op::Sub, x, t.op(Op::FloorDiv, x, two)); };
+  const auto up = [&](UOpRef x) { return t.op(Op::FloorDiv, t.op(Op::Add, x, one), two); };
+  CHECK(t.form(left(t.n)) == t.form(up(t.n)));
+  CHECK(t.form(t.op(Op::Add, t.n, t.op(Op::FloorMod, t.n, two))) == t.form(t.op(Op::Mul, up(t.n), two)));
+  const UOpRef odd = t.op(Op::Add, t.op(Op::FloorMod, t.n, two), t.op(Op::Add, t.n, one));
+  CHECK(t.form(t.op(Op::FloorDiv, odd, two)) == t.form(up(t.n)));
+  CHECK(t.form(t.op(Op::Mul, left(t.n), left(t.m)))->bounds.min == 0);
+  CHECK(is_at_least(t.g, t.op(Op::Mul, left(t.n), left(t.n)), one));
+}
+
 TEST_CASE("a length's form has the value of what was written") {
   Lengths t;
   std::mt19937 random(5);
