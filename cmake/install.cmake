@@ -81,6 +81,9 @@ if(TARGET hearth-blob-worker)
   install(TARGETS hearth-blob-worker RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/hearth COMPONENT blobs)
   install(TARGETS hearth-hipcc hearth-blobc RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT blobs)
   install(TARGETS hearth_blob hearth_blob_client DESTINATION lib/hearth COMPONENT blobs)
+  # What a build calls by the names of the tools that these stand in for: a folder to link to as 3rdparty/ck_jit.
+  install(DIRECTORY blobs/tools/drop_in/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hearth/ck_jit COMPONENT blobs
+    USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "ck_*" PATTERN "__pycache__" EXCLUDE)
 endif()
 
 # Pages for people, with the links among them; examples.

@@ -1,7 +1,10 @@
 // KernelsCache::Impl: kernel blobs, and the records of blobs and plans. All are entries like a kernel: a checked row
 // and a CAS file.
+#include <algorithm>
 #include <limits>
+#include <set>
 
+#include "kernels_cache/blob_key.h"
 #include "kernels_cache/kernels_cache_impl.h"
 
 namespace hearth::cache {
@@ -43,6 +46,7 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
   flush();
   // Collected first: rows that go would disturb the walk.
   std::vector<CasFile> files;
+  std::set<std::string> gone, kept;  // stems
   ActionRow last;
   for (const ActionRow* before = nullptr;; before = &last) {
     auto rows = with_index([&](ActionCache& index) { return index.recent_actions(kActionsAtATime, before); });
@@ -51,11 +55,9 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
       if ((row.kind != EntryKind::kBlob && row.kind != EntryKind::kRecords) || row.blobs.empty()) continue;
       const absl::StatusOr<KeyMaterial> material = KeyMaterial::decode(row.material);
       if (!material.ok() || !matches(*material)) continue;
-      if (pins_->pinned(row.blobs[0].digest)) {
-        ++report.kept_leased;
-      } else {
-        files.push_back({row.blobs[0].digest, row.blobs[0].size_bytes, 0});
-      }
+      const bool is_pinned = pins_->pinned(row.blobs[0].digest);
+      if (const std::string stem = blob_stem(*material); !stem.empty()) (is_pinned ? kept : gone).insert(stem);
+      if (!is_pinned) files.push_back({row.blobs[0].digest, row.blobs[0].size_bytes, 0});
     }
     last = rows->back();
   }
@@ -65,7 +67,9 @@ ClearReport KernelsCache::Impl::remove_blobs(const std::function<bool(const KeyM
   drop_unpinned_locked(files, std::numeric_limits<std::uint64_t>::max());
   evicted_ = evicted_before;  // removed on request is not evicted
   const CacheStats after = stats();
-  report.removed = before.entries - std::min(before.entries, after.entries);
+  report.kept_leased = kept.size();
+  report.removed = static_cast<std::uint64_t>(
+      std::ranges::count_if(gone, [&](const std::string& stem) { return kept.count(stem) == 0; }));
   report.freed_bytes = before.bytes - std::min(before.bytes, after.bytes);
   return report;
 }

@@ -154,7 +154,8 @@ class KernelsCache {
   // What blobs or plans of one request were made of (EntryKind::kRecords); a put replaces.
   std::optional<std::string> find_records(const KeyMaterial& material);
   absl::Status put_records(const KeyMaterial& material, std::string_view records, EntryOwner owner = kNoOwner);
-  // Removes blobs and records whose material `matches` wants to go, but none that is pinned.
+  // Removes blobs and records whose material `matches` wants to go, but none that is pinned. Counts stems of blobs, a
+  // stem of which something is pinned as kept.
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
   // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.

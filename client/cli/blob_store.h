@@ -27,7 +27,7 @@ struct BuiltNow {
 };
 
 struct RemovedBlobs {
-  std::uint64_t blobs = 0;  // direct: blobs; daemon: cache entries
+  std::uint64_t blobs = 0;  // by their stems
   std::uint64_t kept = 0;   // in use
 };
 

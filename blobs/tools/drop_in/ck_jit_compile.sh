@@ -33,6 +33,9 @@ else
 fi
 mkdir -p "$cache"
 cache=$(cd "$cache" && pwd)
+made=$stem  # what is compiled; a blob of the manifest has its own name
+blobc=$here/hearth-blobc
+[ -x "$blobc" ] || blobc=$(command -v hearth-blobc) || fail "hearth-blobc is neither beside this program nor on PATH" 1
 
 if [ -n "$source" ]; then
   case $source in "$root"/*) source=${source#"$root"/} ;; /*) fail "--blob-source $source: is not below $root" 1 ;; esac
@@ -47,10 +50,14 @@ if [ -n "$source" ]; then
     case $word in --offload-arch=*) ;; *) set -- "$@" "$word" ;; esac
   done
 else
-  set -- --manifest "${CK_JIT_MANIFEST:-$here/ck_jit_manifest.json}" --root "$root" --stem "$(basename "$blob" .cpp)" \
-    --cache-dir "$cache"
+  made=$(basename "$blob" .cpp)
+  set -- --manifest "${CK_JIT_MANIFEST:-$here/ck_jit_manifest.json}" --root "$root" --stem "$made" --cache-dir "$cache"
 fi
-if line=$("$here/hearth-blobc" "$@"); then
+if line=$("$blobc" "$@"); then
+  if [ "$made" != "$stem" ]; then  # whole or not at all
+    cp -f "$cache/$made.so" "$cache/.$stem.so.$$" && mv -f "$cache/.$stem.so.$$" "$cache/$stem.so" ||
+      fail "$cache/$stem.so cannot be written" 1
+  fi
   echo "$cache/$stem.so"
 else
   fail "$(printf '%s\n' "$line" | sed -e 's/.*"message":"//' -e 's/"}$//' -e 's/\\n/\

@@ -255,7 +255,7 @@ class FlowTest(BuiltSample):
         self.assertIn("no blob was recorded", code("true").stderr)
         missing = code("no-such-command")
         self.assertEqual(missing.returncode, 1)
-        self.assertIn("no-such-command cannot be run", missing.stderr)
+        self.assertIn("no-such-command is not on PATH", missing.stderr)
         # No file of the user's is touched, and the variables are the fake home's.
         shown = code("sh", "-c", 'echo "$ROCM_PATH|$ROCM_HOME|$HIP_PATH|$CXX"; command -v hipcc').stdout.splitlines()
         home = str(self.place / "I/rocm")
