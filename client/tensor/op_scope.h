@@ -3,6 +3,7 @@
 //
 //   Tensor silu(const Tensor& x, Loc loc) { OpScope scope("silu", loc); return x * sigmoid(x); }
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include "hearth/error.h"
@@ -20,11 +21,13 @@ class OpScope {
   static const OpScope* outermost();
   std::string_view op() const { return op_; }
   const Loc& loc() const { return loc_; }
+  std::uint64_t call() const { return call_; }  // another number for every outermost call of this process
 
  private:
   std::string_view op_;
   Loc loc_;
   bool outer_;
+  std::uint64_t call_ = 0;
 };
 
 // "dir/file.cpp:12"

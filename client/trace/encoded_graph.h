@@ -5,6 +5,7 @@
 //   absl::StatusOr<EncodedGraph> encoded = encode_graph({{"y", y}});
 //   return TracedGraph(*std::move(encoded));
 #pragma once
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -17,11 +18,18 @@
 
 namespace hearth::client {
 
+// The call of a public op that a node is of.
+struct OpCall {
+  std::string op;            // "linear"; empty: none
+  std::uint64_t number = 0;  // equal for all nodes of a call
+};
+
 struct EncodedGraph {
   v1::Graph graph;
   std::map<std::string, ParameterData> parameters;  // reachable ones, by name
   std::set<std::string> unnamed;                    // of those, the ones that the encoder named
   std::vector<Shape> shapes;                        // of every node's value
+  std::vector<OpCall> calls;                        // likewise
 };
 
 // InvalidArgument when outputs are empty or share a name, one input or parameter name means two different nodes,

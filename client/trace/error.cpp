@@ -1,5 +1,7 @@
 #include "hearth/error.h"
 
+#include <atomic>
+
 #include "base/text.h"
 #include "client/tensor/op_scope.h"
 #include "client/trace/node.h"
@@ -14,7 +16,10 @@ thread_local const OpScope* outermost_scope = nullptr;
 JitError::JitError(absl::Status status) : status_(std::move(status)), text_(std::string(status_.message())) {}
 
 OpScope::OpScope(std::string_view op, const Loc& loc) : op_(op), loc_(loc), outer_(outermost_scope == nullptr) {
-  if (outer_) outermost_scope = this;
+  if (!outer_) return;
+  static std::atomic<std::uint64_t> last_call{0};
+  call_ = ++last_call;
+  outermost_scope = this;
 }
 
 OpScope::~OpScope() {

@@ -174,6 +174,7 @@ EncodedGraph encode_outputs(const NamedTensors& outputs) {
     }
     if (is_parameter) traced.parameters[name] = node->parameter;
     traced.shapes.push_back(node->shape);
+    traced.calls.push_back({node->called, node->call});
   }
   for (const auto& [name, tensor] : outputs) {
     v1::GraphOutput* out = graph.add_outputs();

@@ -57,6 +57,10 @@ Tensor make_node(Node node, const Loc& loc) {
   const OpScope* outer = OpScope::outermost();
   const std::string_view scope = ScopedLocation::current();
   node.provenance = scope.empty() ? describe(outer ? outer->loc() : loc) : std::string(scope);
+  if (outer) {
+    node.called = outer->op();
+    node.call = outer->call();
+  }
   return Tensor(std::make_shared<const Node>(std::move(node)));
 }
 

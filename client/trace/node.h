@@ -3,6 +3,7 @@
 //
 //   return make_node({.op = v1::EXP, .dtype = x.dtype(), .shape = x.shape(), .inputs = {x}}, loc);
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct Node {
   bool is_unnamed = false;                   // PARAMETER only: its place in the graph names it
   std::shared_ptr<const RecordedLoop> loop;  // LOOP only; axes = [result]
   std::string provenance;                    // file:line, or the innermost ScopedLocation
+  std::string called;                        // the public op that made it, with others: "linear"; empty: none
+  std::uint64_t call = 0;                    // OpScope::call
   ~Node();                                   // iterative: deep graphs do not exhaust the stack
 };
 

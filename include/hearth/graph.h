@@ -26,8 +26,9 @@ class TracedGraph {
   TracedGraph();  // of nothing
   explicit TracedGraph(EncodedGraph graph);
 
-  // Text for people: leaves, then ops with their operands, result, dtype, shape and where they come from.
-  std::string summary() const;
+  // Text for people: leaves, then the ops that were called ("linear", "softmax") with their operands, results, dtypes,
+  // shapes and where they were called. `verbose`: the primitive ops that those are made of instead.
+  std::string summary(bool verbose = false) const;
   const EncodedGraph& encoded() const { return *encoded_; }  // for the library itself
 
  private:

@@ -62,7 +62,7 @@ class Plan:
         self.is_kept = self.guards.find_change(owner, values) == -1  # nor did the trace, or another thread, change it
         kinds = [(name_of, one.dtype, [str(length) for length in one.shape]) for name_of, one in zip(names, inputs)]
         try:
-            self.function = note(name, self.graph.prepare(name, options, kinds))
+            self.function = note(name, self.graph._prepare(name, options, kinds))
         except FailedPrecondition as error:
             from ._prewarm import of_function, with_remedy
 

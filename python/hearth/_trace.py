@@ -1,9 +1,14 @@
 """hearth.trace and hearth.Tracer: one recording of a function."""
 
+import threading
+
 from . import _hearth
 from ._errors import CallError, InvalidArgument, TraceError
 from ._hearth import Tensor
+from ._hearth import Array, Graph
+from ._load import OPTIONS, options_of
 from ._plan import Plan, Trace, dtype_of
+from ._recordings import note
 from ._trees import array_key, flatten, leaf_names, scalar_key
 
 
@@ -69,16 +74,18 @@ class Tracer:
         x = tracer.register_input(example)
         graph = tracer.build([model(x)])
     print(graph.summary())
+    y = graph(array)
     """
 
     def __init__(self):
         self._trace = None
-        self._count = 0
+        self._inputs = []
 
     def __enter__(self):
         if _hearth.current_trace():
             raise TraceError(f"traces do not nest (at {_hearth.location()})")
         self._trace = Trace().__enter__()
+        self._inputs = []
         return self
 
     def __exit__(self, *error):
@@ -91,14 +98,49 @@ class Tracer:
         if self._trace is None:
             raise TraceError("register_input() outside of `with tracer:`")
         shape = tuple(array_key(example)[1])
-        made = _hearth.placeholder(f"in{self._count}", shape, dtype_of(example))
-        self._count += 1
+        made = _hearth.placeholder(f"in{len(self._inputs)}", shape, dtype_of(example))
+        self._inputs.append((f"in{len(self._inputs)}", made.dtype, [str(length) for length in made.shape]))
         _hearth.register_input(example, made)
         return made
 
     def build(self, outputs):
-        """The hearth.Graph that computes them."""
+        """The hearth.Graph that computes them: called with an array for each input that was registered, in that order, it
+        gives an array, or a list of them where `outputs` are several."""
         if self._trace is None:
             raise TraceError("build() outside of `with tracer:`")
         outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-        return _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
+        graph = _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
+        graph._inputs = list(self._inputs)
+        return graph
+
+
+_preparing = threading.Lock()
+
+
+def _graph_prepare(self, *, name="graph", **options):
+    """The graph as a hearth.Function, with threads=, device= and the other options of hearth.jit."""
+    unknown = [option for option in options if option not in OPTIONS]
+    if unknown:
+        raise CallError(f"prepare: there is no argument {unknown[0]!r}; there are name, {', '.join(OPTIONS)}")
+    if not isinstance(name, str):
+        raise CallError(f"prepare: name is {name!r}; expected a str")
+    given = options_of(**{option: options.get(option) for option in OPTIONS})
+    return note(name, self._prepare(name, given, getattr(self, "_inputs", [])))
+
+
+def _graph_call(self, *arrays):
+    """Replays it on arrays of its inputs' shapes and dtypes; prepares it at the first call."""
+    function = getattr(self, "_function", None)
+    if function is None:
+        with _preparing:
+            function = getattr(self, "_function", None) or self.prepare()
+            self._function = function
+    if not any(type(one) is Tensor for one in arrays):
+        return function(*arrays)
+    made = function(*(one._value("an argument") if type(one) is Tensor else one for one in arrays))
+    several = isinstance(made, (list, tuple))
+    made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in (made if several else [made])]
+    return made if several else made[0]
+
+
+Graph.prepare, Graph.__call__ = _graph_prepare, _graph_call

@@ -52,15 +52,18 @@ Function* prepare_graph(const client::TracedGraph& graph, const std::string& nam
 }  // namespace
 
 void add_graph(nb::module_& module) {
-  nb::class_<client::TracedGraph>(module, "Graph", "What was recorded: immutable, prepared as often as one likes.")
+  nb::class_<client::TracedGraph>(module, "Graph", nb::dynamic_attr(),
+                                  "What was recorded: called with arrays, and prepared as often as one likes. "
+                                  "Thread-safe.")
       .def(
           "summary",
-          [](const client::TracedGraph& graph) {
-            return nb::module_::import_("hearth._errors").attr("spelled")(graph.summary());
+          [](const client::TracedGraph& graph, bool verbose) {
+            return nb::module_::import_("hearth._errors").attr("spelled")(graph.summary(verbose));
           },
-          "Text: the leaves, then each op with operands, result and line.")
-      .def("prepare", &prepare_graph, nb::arg("name") = "graph", nb::arg("options") = nb::dict(),
-           nb::arg("inputs") = nb::list(), "The graph as a hearth.Function.")
+          nb::arg("verbose") = false,
+          "Text: the leaves, then each op that was called with operands, results and line; verbose: the primitive ops "
+          "that those are made of.")
+      .def("_prepare", &prepare_graph, nb::arg("name"), nb::arg("options"), nb::arg("inputs") = nb::list())
       .def("__repr__", [](const client::TracedGraph& graph) {
         const std::string text = graph.summary();
         return "<hearth." + printable_name(nb::str(text.substr(0, text.find('\n')).c_str())) + ">";

@@ -55,8 +55,10 @@ TEST_CASE("trace gives a function of arrays, and a graph one can read") {
   CHECK(floats((*traced)({view_of(y, {1, 2})})) == Floats{4, 6});
   const std::string summary = traced->graph().summary();
   CHECK_THAT(summary, Contains("TracedGraph: ") && Contains("INPUT 'in0' f32 [1, 2]") &&
-                          Contains("PARAMETER 'w' f32 [2, 2]") && Contains("MATMUL: [") &&
+                          Contains("PARAMETER 'w' f32 [2, 2]") && Contains("TracedGraph: 2 ops") &&
+                          Contains("[0] matmul: [") && Contains("[1] relu: [") &&
                           Contains("f32 [1, 2]  (integration/trace_test.cpp:") && Contains("'out0' = "));
+  CHECK_THAT(traced->graph().summary(/*verbose=*/true), Contains("MATMUL: ["));
 }
 
 TEST_CASE("traced ops share kernels: there are fewer launches than ops") {

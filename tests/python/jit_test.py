@@ -31,7 +31,8 @@ class Jit(Place):
             self.check(f(x, y), relu(x) @ y)
         self.assertEqual((len(ran), tuple(f.stats)), (1, (1, 2, 0, 1)))
         self.assertEqual((f.__name__, f.__doc__, len(f.graphs)), ("f", "Its text.", 1))
-        self.assertIn("MATMUL", f.graphs[0].summary())
+        self.assertIn("[0] relu: ", f.graphs[0].summary())
+        self.assertIn("MATMUL", f.graphs[0].summary(verbose=True))
 
     def test_the_kind_of_array_that_came_in_goes_out(self):
         f = hearth.jit(lambda x: x + 1)
@@ -177,7 +178,10 @@ class Tracing(Place):
                 y = model(x)
                 graph = tracer.build([y])
             text = graph.summary()
-            self.assertTrue(text.startswith("TracedGraph: 5 ops\n"), text)
+            ops = [line.split("]", 1)[1].split(":")[0].strip() for line in text.splitlines() if line.startswith("  [")]
+            self.assertEqual(ops, ["linear", "relu", "linear"])
+            self.assertTrue(text.startswith("TracedGraph: 3 ops\n"), text)
+            self.assertTrue(graph.summary(verbose=True).startswith("TracedGraph: 5 ops\n"))
             self.assertIn("INPUT 'in0' float32 [32, 8]", text)
             self.assertIn("(jit_test.py:", text)
         self.assertEqual(x.shape, (32, 8))  # the example is an array again
@@ -190,6 +194,40 @@ class Tracing(Place):
                 Tracer().__enter__()
         with self.refused(hearth.TraceError, "outside of"):
             tracer.build([y])
+
+    def test_what_a_tracer_built_is_called_and_prepared(self):
+        w, w2 = random(16, 8), random(4, 16)
+
+        def wanted(x, z):
+            return relu(x @ w.T) @ w2.T + z, x.sum(1)
+
+        def build():
+            tracer = hearth.Tracer()
+            with tracer:
+                x, z = (tracer.register_input(random(*shape)) for shape in ((32, 8), (32, 4)))
+                tracer.register_input(random(7))  # which nothing reads
+                y = F.linear(F.relu(F.linear(x, hearth.tensor(w))), hearth.tensor(w2)) + z
+                return tracer.build([y, hearth.sum(x, axis=1)])
+        graph = build()  # and its tracer is gone
+        unread = random(7)
+        x, z = random(32, 8, seed=3), random(32, 4, seed=4)
+        for got, want in zip(graph(x, z, unread), wanted(x, z), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+        self.assertTrue(all(type(one) is hearth.Tensor for one in graph(hearth.tensor(x), z, unread)))
+        f = graph.prepare(threads=1, name="mine")
+        np.testing.assert_allclose(f(x, z, unread)[0], wanted(x, z)[0], rtol=1e-4, atol=1e-5)
+        self.assertEqual(f.threads, 1)
+        with self.refused(ValueError, "in0"):
+            graph(random(31, 8), z, unread)
+        with self.refused(TypeError, "in1"):
+            graph(x)
+        with self.refused(TypeError, "there is no argument 'speed'"):
+            graph.prepare(speed=2)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            other = build()
+            results = list(pool.map(lambda seed: (seed, other(random(32, 8, seed=seed), z, unread)), range(40)))
+        for seed, got in results:
+            np.testing.assert_allclose(got[0], wanted(random(32, 8, seed=seed), z)[0], rtol=1e-4, atol=1e-5)
 
 
 if __name__ == "__main__":
