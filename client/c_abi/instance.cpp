@@ -83,10 +83,15 @@ hearth_code hearth_instance_bind_output(hearth_instance* instance, const char* n
   });
 }
 
+hearth_code hearth_instance_unbind_input(hearth_instance* instance, const char* name, hearth_error** error) {
+  return named_call(instance, name, error, [&](auto& run) -> absl::Status { return run.unbind_input(name); });
+}
+
 hearth_code hearth_instance_set_input(hearth_instance* instance, const char* name, const void* data, size_t size_bytes,
                                       hearth_error** error) {
   return named_call(instance, name, error, [&](auto& run) -> absl::Status {
     HEARTH_RETURN_IF_ERROR(check_bytes(data, size_bytes));
+    HEARTH_RETURN_IF_ERROR(run.unbind_input(name));
     HEARTH_ASSIGN_OR_RETURN(const MutableView view, run.input(name));
     if (view.size_bytes != size_bytes) {
       return absl::InvalidArgumentError(

@@ -16,7 +16,7 @@ namespace {
 
 template <typename Tensor>
 absl::Status bind_dlpack(Instance& run, const char* name, Tensor* tensor) {
-  HEARTH_ASSIGN_OR_RETURN(const MutableView input, run.input(name));
+  HEARTH_ASSIGN_OR_RETURN(const ConstView input, run.input_view(name));
   HEARTH_ASSIGN_OR_RETURN(const hearth::client::ArrayView array, hearth::client::view_of_dlpack(tensor));
   if (array.dtype != input.dtype || array.shape != input.shape) {
     return absl::InvalidArgumentError(hearth::str_cat(

@@ -206,6 +206,11 @@ absl::Status PreparedJit::bind_input(std::string_view name, const void* data, st
   return with_kind(JitErrorKind::kRuntime, state_->instance.bind_input(name, data, size_bytes));
 }
 
+absl::Status PreparedJit::unbind_input(std::string_view name) {
+  if (!state_) return not_prepared("unbind_input");
+  return with_kind(JitErrorKind::kRuntime, state_->instance.unbind_input(name));
+}
+
 absl::Status PreparedJit::carry(std::string_view output, std::string_view input) {
   if (!state_) return not_prepared("carry");
   return with_kind(JitErrorKind::kRuntime, state_->instance.carry(output, input));

@@ -262,6 +262,9 @@ HEARTH_API hearth_code hearth_instance_set_variable(hearth_instance* instance, c
  * hearth_instance_execute(). */
 HEARTH_API hearth_code hearth_instance_bind_input(hearth_instance* instance, const char* name, const void* data,
                                                   size_t size_bytes, hearth_error** error);
+/* The input reads the instance's own memory again, as it was. hearth_instance_input() is an error while it is bound;
+ * hearth_instance_set_input() ends that by itself. */
+HEARTH_API hearth_code hearth_instance_unbind_input(hearth_instance* instance, const char* name, hearth_error** error);
 /* Writes the output to the caller's memory from now on, which overlaps no input. */
 HEARTH_API hearth_code hearth_instance_bind_output(hearth_instance* instance, const char* name, void* data,
                                                    size_t size_bytes, hearth_error** error);

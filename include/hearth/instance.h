@@ -92,14 +92,18 @@ class Instance {
   // Variables start at their upper bounds.
   absl::Status set_var(std::string_view name, std::int64_t value);
 
-  // The buffer an input is read from: the instance's own (zeroed at first) unless another one is bound. It lies
-  // in a GPU's own memory where there is some: writes are fast, reads go over the bus.
+  // The instance's own buffer of an input, zeroed at first, to write to. It lies in a GPU's own memory where there is
+  // some: writes are fast, reads go over the bus. FAILED_PRECONDITION while another one is bound, which may be read-only.
   absl::StatusOr<MutableView> input(std::string_view name);
+  // What the input reads: its own buffer, or the one that is bound.
+  absl::StatusOr<ConstView> input_view(std::string_view name) const;
   // Reads the input from the caller's memory from now on (no copy where the device reaches it): aligned to the element,
   // at least the size the variables' values need, alive and unchanged during execute(). `owner`, if any, is held while
   // it is bound.
   absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes,
                           std::shared_ptr<const void> owner = nullptr);
+  // The input reads the instance's own buffer again, as it was.
+  absl::Status unbind_input(std::string_view name);
   // Writes the output to the caller's memory from now on, which overlaps no input.
   absl::Status bind_output(std::string_view name, void* data, std::size_t size_bytes);
   // Binds memory of the plan's device, as other libraries of this process have it (a CUDA or HIP address, in the

@@ -62,6 +62,9 @@ BuildResult call_build(BuildResult (*build)(const Model&, const Args&...), const
 }  // namespace hearth::client
 #pragma GCC visibility pop
 
+// What the macro names itself within reach of inputs' and variables' names begins with hearth_jit_: they may be called
+// anything but `model`, the body's own.
+
 // A macro over a list, as in https://www.scs.stanford.edu/~dm/blog/va-opt.html: up to 64 items.
 #define HEARTH_JIT_PARENS ()
 #define HEARTH_JIT_EXPAND(...) \
@@ -144,23 +147,27 @@ BuildResult call_build(BuildResult (*build)(const Model&, const Args&...), const
                            __VA_OPT__(HEARTH_JIT_EACH(HEARTH_JIT_BOUNDS, __VA_ARGS__))};                               \
                      }) {}                                                                                             \
     __VA_OPT__(HEARTH_JIT_EACH(HEARTH_JIT_SETTERS, __VA_ARGS__))                                                       \
-    absl::StatusOr<Prepared> prepare(                                                                                  \
-        HEARTH_JIT_EACH(HEARTH_JIT_SPEC,                                                                               \
-                        HEARTH_JIT_UNWRAP INPUTS)::hearth::client::Loc loc = ::hearth::client::Loc::current()) const { \
-      const auto config = ::hearth::client::PrepareConfig::from_env();                                                 \
-      if (!config.ok()) return with_kind(::hearth::client::JitErrorKind::kDevice, config.status());                    \
-      return prepare_with_config(HEARTH_JIT_EACH(HEARTH_JIT_PASS, HEARTH_JIT_UNWRAP INPUTS) * config, loc);            \
+    absl::StatusOr<Prepared> prepare(HEARTH_JIT_EACH(HEARTH_JIT_SPEC,                                                  \
+                                                     HEARTH_JIT_UNWRAP INPUTS)::hearth::client::Loc hearth_jit_loc =   \
+                                         ::hearth::client::Loc::current()) const {                                     \
+      const auto hearth_jit_config = ::hearth::client::PrepareConfig::from_env();                                      \
+      if (!hearth_jit_config.ok())                                                                                     \
+        return ::hearth::client::with_kind(::hearth::client::JitErrorKind::kDevice, hearth_jit_config.status());       \
+      return this->prepare_with_config(HEARTH_JIT_EACH(HEARTH_JIT_PASS, HEARTH_JIT_UNWRAP INPUTS) * hearth_jit_config, \
+                                       hearth_jit_loc);                                                                \
     }                                                                                                                  \
-    absl::StatusOr<Prepared> prepare_with_config(HEARTH_JIT_EACH(HEARTH_JIT_SPEC, HEARTH_JIT_UNWRAP INPUTS)            \
-                                                     const ::hearth::client::PrepareConfig& config,                    \
-                                                 ::hearth::client::Loc loc = ::hearth::client::Loc::current()) const { \
-      const std::vector<::hearth::client::InputSpec> specs = {                                                         \
+    absl::StatusOr<Prepared> prepare_with_config(                                                                      \
+        HEARTH_JIT_EACH(HEARTH_JIT_SPEC, HEARTH_JIT_UNWRAP INPUTS)                                                     \
+            const ::hearth::client::PrepareConfig& hearth_jit_config,                                                  \
+        ::hearth::client::Loc hearth_jit_loc = ::hearth::client::Loc::current()) const {                               \
+      const std::vector<::hearth::client::InputSpec> hearth_jit_specs = {                                              \
           HEARTH_JIT_EACH(HEARTH_JIT_PASS, HEARTH_JIT_UNWRAP INPUTS)};                                                 \
-      const auto build = [this](std::span<const ::hearth::client::Tensor> inputs,                                      \
-                                std::span<const ::hearth::client::Dim> vars) {                                         \
-        return ::hearth::client::call_build(&Wrapper##_build, *model_, inputs, vars);                                  \
+      const auto hearth_jit_build = [this](std::span<const ::hearth::client::Tensor> hearth_jit_inputs,                \
+                                           std::span<const ::hearth::client::Dim> hearth_jit_vars) {                   \
+        return ::hearth::client::call_build(&Wrapper##_build, *this->model_, hearth_jit_inputs, hearth_jit_vars);      \
       };                                                                                                               \
-      return Prepared::of(::hearth::client::prepare_wrapped(declaration_, model_, specs, config, build, loc));         \
+      return Prepared::of(::hearth::client::prepare_wrapped(this->declaration_, this->model_, hearth_jit_specs,        \
+                                                            hearth_jit_config, hearth_jit_build, hearth_jit_loc));     \
     }                                                                                                                  \
   };                                                                                                                   \
   inline ::hearth::client::BuildResult Wrapper##_build([[maybe_unused]] const ModelType& model HEARTH_JIT_EACH(        \

@@ -82,7 +82,9 @@ class PreparedJit {
   absl::StatusOr<ConstView> output(std::string_view name) const;
 
   // Reads an input from the caller's memory from now on, see Instance::bind_input.
+  // Its *_mut() is an error then, until unbind_input: the caller's memory may be read-only.
   absl::Status bind_input(std::string_view name, const void* data, std::size_t size_bytes);
+  absl::Status unbind_input(std::string_view name);
 
   // Feeds an output back as an input without a copy, see Instance::carry; set_carried gives it other values.
   absl::Status carry(std::string_view output, std::string_view input);

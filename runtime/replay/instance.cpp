@@ -170,9 +170,14 @@ absl::Status Instance::set_var(std::string_view name, std::int64_t value) {
 }
 
 absl::StatusOr<MutableView> Instance::input(std::string_view name) {
+  const auto bound = [&] {
+    return absl::FailedPreconditionError(
+        str_cat("input '", name, "' is bound to the caller's memory; write there, or end that by unbind_input"));
+  };
   if (State::Fixed* fixed = state_->find_fixed(name)) {
     const FixedInput& input = *fixed->input;
-    return MutableView{const_cast<void*>(fixed->address), input.bytes.size(), input.dtype, input.shape, input.name};
+    if (fixed->address != fixed->own.data()) return bound();
+    return MutableView{fixed->own.data(), input.bytes.size(), input.dtype, input.shape, input.name};
   }
   HEARTH_ASSIGN_OR_RETURN(std::uint32_t index, state_->find(name, v1::PlanBuffer::INPUT));
   const PlanBuffer& buffer = state_->wire().buffers[index];
@@ -181,8 +186,29 @@ absl::StatusOr<MutableView> Instance::input(std::string_view name) {
         str_cat("input '", name, "' is carried from an output; set_carried gives it other values"));
   }
   HEARTH_RETURN_IF_ERROR(state_->check_seen_by_host(index));
+  if (state_->slots[index].is_bound()) return bound();
   return MutableView{state_->slots[index].host, buffer.size_bytes(state_->values.data()), buffer.dtype,
                      state_->shape_of(buffer), buffer.name};
+}
+
+absl::StatusOr<ConstView> Instance::input_view(std::string_view name) const {
+  if (const State::Fixed* fixed = state_->find_fixed(name)) {
+    const FixedInput& input = *fixed->input;
+    return ConstView{fixed->address, input.bytes.size(), input.dtype, input.shape, input.name};
+  }
+  HEARTH_ASSIGN_OR_RETURN(std::uint32_t index, state_->find(name, v1::PlanBuffer::INPUT));
+  return buffer(index);
+}
+
+absl::Status Instance::unbind_input(std::string_view name) {
+  if (State::Fixed* fixed = state_->find_fixed(name)) {
+    fixed->address = fixed->own.data();
+    fixed->owner = nullptr;
+    return absl::OkStatus();
+  }
+  HEARTH_ASSIGN_OR_RETURN(std::uint32_t index, state_->find(name, v1::PlanBuffer::INPUT));
+  state_->unbind(index);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ConstView> Instance::output(std::string_view name) const {

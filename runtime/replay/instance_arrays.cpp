@@ -213,17 +213,19 @@ absl::StatusOr<ConstView> Instance::output(std::size_t index) const {
   return buffer(state_->outputs_in_order[index]);
 }
 
+void Instance::State::unbind(std::uint32_t buffer) {
+  Slot& slot = slots[buffer];
+  if ((!slot.is_bound() && slot.on_device == nullptr) || carry_of(buffer) != nullptr) return;
+  slot.host = slot.own;
+  slot.on_device = nullptr;
+  slot.size_bytes = wire().buffers[buffer].max_bytes;
+  slot.owner = nullptr;
+  rows->memory[buffer] = address_of(buffer);
+  slots_stale = true;
+}
+
 void Instance::unbind() {
-  for (std::uint32_t i = 0; i < state_->slots.size(); ++i) {
-    State::Slot& slot = state_->slots[i];
-    if ((!slot.is_bound() && slot.on_device == nullptr) || state_->carry_of(i) != nullptr) continue;
-    slot.host = slot.own;
-    slot.on_device = nullptr;
-    slot.size_bytes = state_->wire().buffers[i].max_bytes;
-    slot.owner = nullptr;
-    state_->rows->memory[i] = state_->address_of(i);
-    state_->slots_stale = true;
-  }
+  for (std::uint32_t i = 0; i < state_->slots.size(); ++i) state_->unbind(i);
 }
 
 }  // namespace hearth::runtime

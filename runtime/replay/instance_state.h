@@ -79,6 +79,7 @@ struct Instance::State {
   absl::Status bind(std::string_view name, v1::PlanBuffer::Kind kind, void* data, std::size_t size_bytes,
                     std::shared_ptr<const void> owner);
   absl::Status bind(std::uint32_t buffer, void* data, std::size_t size_bytes, std::shared_ptr<const void> owner);
+  void unbind(std::uint32_t buffer);
   absl::Status set_var(std::size_t index, std::int64_t value);
   void find_sources();
   absl::Status read_value(const LengthSource& source, std::int64_t length);

@@ -31,6 +31,12 @@ HEARTH_JIT_WRAPPER(RateJit, Line, (x, rate)) {
   return value == 16000 ? line(model, x) : x - 1.0;
 }
 
+// Names that the wrapper's own code might have.
+HEARTH_JIT_WRAPPER(NamesJit, Line, (config, loc, specs, build, inputs, vars, self, prepare), (status, 1, 4)) {
+  return line(model, config + loc + specs + build + inputs + vars + self + prepare +
+                         shrink(full({4, 2}, 0.0, DType::kF32), {0, 0}, {status, 2}));
+}
+
 HEARTH_JIT_WRAPPER(BadOpJit, Line, (x)) { return reshape(x, {7}); }
 HEARTH_JIT_WRAPPER(ErrorJit, Line, (x)) { return absl::StatusOr<Tensor>(absl::NotFoundError("no weights")); }
 HEARTH_JIT_WRAPPER(ThrowJit, Line, (x)) { throw std::runtime_error("broken model"); }
@@ -58,6 +64,40 @@ TEST_CASE("a wrapper prepares once and replays with its inputs in place") {
   REQUIRE(jit->bind_input("x", bound, sizeof(bound)).ok());
   REQUIRE(jit->execute().ok());
   CHECK(values(jit->output()) == std::vector<float>{21, 61});
+}
+
+TEST_CASE("inputs and variables of a wrapper have any names") {
+  const LiveDaemon daemon;
+  const InputSpec one = InputSpec::f32({1, 2});
+  auto jit = NamesJit(Line()).prepare_with_config(one, one, one, one, one, one, one, one, daemon.config());
+  INFO(jit.status().message());
+  REQUIRE(jit.ok());
+  fill(jit->config_mut(), {1, 1});
+  fill(jit->loc_mut(), {2, 2});
+  fill(jit->prepare_mut(), {4, 4});
+  REQUIRE(jit->execute_with_vars({{"status", 1}}).ok());
+  CHECK(values(jit->output()) == std::vector<float>{15, 22});
+}
+
+TEST_CASE("an input that is bound to an array of constants is no memory to write to") {
+  const LiveDaemon daemon;
+  auto jit = LineJit(Line()).prepare_with_config(InputSpec::f32({1, 2}), daemon.config());
+  REQUIRE(jit.ok());
+  fill(jit->x_mut(), {5, 5});
+  static const float kConstants[2] = {10, 20};
+  REQUIRE(jit->bind_input("x", kConstants, sizeof kConstants).ok());
+  check_kind(jit->x_mut(), JitErrorKind::kRuntime, "input 'x' is bound to the caller's memory");
+  check_kind(copy_into(jit->x_mut(), std::vector<float>{1, 1}), JitErrorKind::kRuntime, "unbind_input");
+  REQUIRE(jit->execute().ok());
+  CHECK(values(jit->output()) == std::vector<float>{21, 61});
+  REQUIRE(jit->unbind_input("x").ok());
+  REQUIRE(jit->execute().ok());
+  CHECK(values(jit->output()) == std::vector<float>{11, 16});  // what was written before
+  fill(jit->x_mut(), {1, 1});
+  REQUIRE(jit->execute().ok());
+  CHECK(values(jit->output()) == std::vector<float>{3, 4});
+  CHECK(kConstants[1] == 20);
+  check_kind(jit->unbind_input("z"), JitErrorKind::kRuntime, "'x'");
 }
 
 TEST_CASE("an input that is a constant is known to the body, and no execute takes another value for it") {
