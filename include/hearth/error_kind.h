@@ -21,7 +21,8 @@ enum class JitErrorKind {
   kTensor,                // a tensor op refused its arguments, in the build body or in the compiler's import
   kDevice,                // no daemon, no device, no memory, a deadline
   kOutputLayoutMismatch,  // JitRecurrent: the output is not head + state
-  kRuntime,               // a replay was refused: unknown variable, value out of range, buffer too small
+  kRuntime,               // a replay was refused (unknown variable, value out of range, buffer too small) or its device
+                          // failed, whose driver's words are in the text
 };
 
 // "NotPrepared", …
