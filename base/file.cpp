@@ -219,12 +219,19 @@ absl::Status replace(const Place& place, const std::string& path, const std::vec
   return absl::OkStatus();
 }
 
+// Why `path` cannot be opened, by errno.
+absl::Status cannot_open(const std::string& path) {
+  const bool is_url = errno == ENOENT && path.find("://") != std::string::npos && path.find("://") != 0;
+  if (is_url) return absl::NotFoundError(str_cat(path, ": URLs are not loaded; download it and name the file"));
+  return failure(path, "cannot open");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> read_file(const std::string& path) {
   // Non-blocking: a pipe nobody writes to must not hang the caller before it is refused.
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return failure(path, "cannot open");
+  if (!file) return cannot_open(path);
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return failure(path, "cannot be read");
   if (S_ISDIR(info.st_mode)) return is_a_folder(path);
@@ -249,7 +256,7 @@ absl::StatusOr<std::string> read_input(const std::string& path, std::chrono::mil
   HEARTH_ASSIGN_OR_RETURN(const Place place, find_place(path));
   if (const std::optional<int> own = own_descriptor(place)) return read_to_end(*own, path);
   const UniqueFd pipe(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!pipe) return failure(path, "cannot open");
+  if (!pipe) return cannot_open(path);
   return read_pipe(pipe.get(), patience, path);
 }
 

@@ -87,6 +87,14 @@ std::string values_text(const ExplainReport& report) {
   return text;
 }
 
+// A plan of half precision for a CPU, which widens it.
+bool computes_in_f32(const v1::Plan& plan) {
+  return !plan.target().has_gpu() && std::ranges::any_of(plan.buffers(), [](const v1::PlanBuffer& buffer) {
+    const auto dtype = static_cast<DType>(buffer.dtype());
+    return dtype == DType::kF16 || dtype == DType::kBF16;
+  });
+}
+
 void print_summary_of(const ExplainReport& report) {
   const v1::ExplainResponse& reply = report.reply;
   const Work work = work_of(report.rows);
@@ -104,6 +112,10 @@ void print_summary_of(const ExplainReport& report) {
                                    values_text(report))});
   facts.push_back({"memory", memory_text(memory_of(reply.plan()))});
   if (report.profile && report.profile->speed) facts.push_back({"machine", speed_text(*report.profile->speed)});
+  if (computes_in_f32(reply.plan()))
+    facts.push_back({"note",
+                     "f16 and bf16 are what values are stored as: on this CPU kernels compute in f32. They save "
+                     "memory, and time only where memory limits, as a row times a matrix does"});
   for (const std::string& note : reply.notes()) facts.push_back({"note", note});
   print_facts(facts);
 }

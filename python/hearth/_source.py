@@ -15,7 +15,7 @@ def source_of(model):
     if hasattr(type(proto), "SerializeToString"):  # onnx.ModelProto
         return None, _serialized(proto), "model"
     if isinstance(model, str) and model.startswith(("http://", "https://", "hf://")):
-        raise InvalidArgument(f"model is {model!r}; expected a file: download it first")
+        raise InvalidArgument(f"model is {model!r}; URLs are not loaded: download it and name the file")
     try:
         path = os.fsencode(model)
     except TypeError:

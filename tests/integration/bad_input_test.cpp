@@ -79,6 +79,9 @@ TEST_CASE("bad models and arrays: one line each, and the daemon serves on") {
   for (std::size_t i = 0; i < garbage.size(); ++i) garbage[i] = static_cast<char>(i * 2654435761U >> 24);
   const std::vector<Row> rows = {
       {"no such model", {"no/such.onnx"}, {"no/such.onnx"}},
+      {"a URL as model",
+       {"https://example.org/m.onnx"},
+       {"https://example.org/m.onnx", "URLs are not loaded; download it"}},
       {"a folder as model", {place.file("")}, {place.file("")}},
       {"empty model", {place.write("empty.onnx", "")}, {"empty.onnx"}},
       {"garbage model", {place.write("garbage.onnx", garbage)}, {"garbage.onnx"}},

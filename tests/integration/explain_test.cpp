@@ -92,6 +92,19 @@ TEST_CASE("explain: work of a plan for a range of lengths is counted at the valu
   CHECK(profiled["profile"]["kernels"][0]["ops"] == 2 * 5 * 33 * 40);
 }
 
+TEST_CASE("explain: a plan of half precision on a CPU says that it is computed in f32") {
+  Place place;
+  for (const auto type : {::hearth_onnx::TensorProto::FLOAT16, ::hearth_onnx::TensorProto::FLOAT}) {
+    ModelBuilder m(17);
+    m.input("x", {24, 32}, type).input("w", {32, 40}, type).node("MatMul", {"x", "w"}, {"y"}).output("y");
+    const auto shown = place.run({"hearth", "explain", save_explained(place, m), "--device", "cpu"});
+    INFO(shown.err);
+    CHECK(shown.code == 0);
+    const bool is_said = shown.out.find("on this CPU kernels compute in f32") != std::string::npos;
+    CHECK(is_said == (type == ::hearth_onnx::TensorProto::FLOAT16));
+  }
+}
+
 TEST_CASE("explain: a convolution's operations are two a weight and output element") {
   Place place;
   ModelBuilder m(17);

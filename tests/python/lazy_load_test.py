@@ -170,7 +170,7 @@ class Sources(Place):
         np.testing.assert_array_equal(hearth.load(Program())(x), x * np.arange(3, dtype=F))
         with self.refused(TypeError, "pass file.read()"):
             hearth.load(io.BytesIO(b""))
-        with self.refused(ValueError, "download it first"):
+        with self.refused(ValueError, "URLs are not loaded: download it"):
             hearth.load("https://example.org/model.onnx")
 
     @unittest.skipUnless(torch, "torch is not installed")
