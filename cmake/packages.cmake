@@ -78,7 +78,7 @@ set(CPACK_DEBIAN_DAEMON_PACKAGE_SUGGESTS hearth-blobs)  # with compilers of seve
 hearth_package(daemon hearth devel "adduser" ""
   "compiler service for machine-learning models"
   "hearthd compiles the models of all processes of a node, each kernel once, in\nsandboxed workers, and keeps what it compiled. The hearth command runs,\ninspects, tunes and prewarms models.")
-hearth_package(blobs hearth-blobs devel "hearth ${_version}" "clang-19, lld-19, hipcc, rocm-device-libs"
+hearth_package(blobs hearth-blobs devel "hearth ${_version}, python3" "clang-19, lld-19, hipcc, rocm-device-libs"
   "kernel blobs for the Hearth compiler service"
   "Compiles hand-written kernel variants (HIP, C++) when they are called first,\nand intercepts the builds of libraries that have thousands of them.")
 if(TARGET _hearth_system)

@@ -45,7 +45,7 @@ set(HEARTH_TEST_PHASES
   # On a Vulkan device: sanitizers see its driver.
   ".*vulkan.*" release
   # On stand-ins of GPUs' drivers.
-  "(integration|models|onnx|ops|sdk|shared_weights|workgroup)_(cuda|hip)_test|runtime_hip_test" release
+  "(integration|models|onnx|ops|sdk|sdk_lost|shared_weights|workgroup)_(cuda|hip)_test|runtime_hip_test" release
   "static_archive_test|libhearth_links_no_compiler|python_.*" release
   # Texts, headers, the tests' own tools.
   "(documents|api_reference|layering|header_examples|includes|skips|phases|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release

@@ -91,7 +91,8 @@ CONTENTS = {  # what a user would miss
                       "usr/share/doc/libhearth-dev/examples/silero_vad/main.cpp"],
     "python3-hearth": ["usr/lib/python3/dist-packages/hearth/__init__.py", "usr/lib/python3/dist-packages/hearth/_hearth.abi3.so",
                        "usr/lib/python3/dist-packages/hearth/py.typed"],
-    "hearth-blobs": ["usr/libexec/hearth/hearth-blob-worker", "usr/bin/hearth-blobc", "usr/lib/hearth/libhearth_blob.a"],
+    "hearth-blobs": ["usr/libexec/hearth/hearth-blob-worker", "usr/bin/hearth-blobc", "usr/lib/hearth/libhearth_blob.a",
+                     "usr/share/hearth/ck_jit/ck_jit_build.py", "usr/share/hearth/ck_jit/ck_hearth.py"],
 }
 MOST_MB = 8  # of a package; LLVM and gRPC are Debian's
 
