@@ -77,7 +77,7 @@ class Summary {
     return ops;
   }
 
-  // Whether something that is not among `nodes` takes the node's value.
+  // True for a value that is an output, or that a node outside of `nodes` takes.
   bool is_result(int node, const std::vector<int>& nodes) const {
     return outputs_.count(node) > 0 || std::ranges::any_of(readers_[static_cast<std::size_t>(node)], [&](int reader) {
              return !std::ranges::binary_search(nodes, reader);

@@ -85,18 +85,23 @@ class Plan:
         return {name: array_key(leaves[i])[1][axis] for name, i, axis in self.lengths}
 
     def __call__(self, leaves, gives_tensors):
-        arrays = leaves
         said = self.said(leaves) if self.lengths else {}
-        if gives_tensors:
-            arrays = [one._value("an argument") if type(one) is Tensor else one for one in arrays]
-            made = self.function(*arrays, **said)
-            made = [made] if self.results == 1 else made
-            made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in made]
-            return made[0] if self.only else unflatten(self.tree, made)
-        made = self.function(*arrays, **said)
+        made = call_with_tensors(self.function, leaves, **said) if gives_tensors else self.function(*leaves, **said)
         if self.only:
             return made
         return unflatten(self.tree, [made] if self.results == 1 else made)
+
+
+def call_with_tensors(function, arrays, **said):
+    """A hearth.Function called with arrays and tensors: gives tensors."""
+    made = function(*(one._value("an argument") if type(one) is Tensor else one for one in arrays), **said)
+    if isinstance(made, (list, tuple)):
+        return [_tensor_of(one) for one in made]
+    return _tensor_of(made)
+
+
+def _tensor_of(one):
+    return _hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one)
 
 
 def _lengths_to_say(function, names, shapes):

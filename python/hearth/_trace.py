@@ -5,9 +5,9 @@ import threading
 from . import _hearth
 from ._errors import CallError, InvalidArgument, TraceError
 from ._hearth import Tensor
-from ._hearth import Array, Graph
+from ._hearth import Graph
 from ._load import OPTIONS, options_of
-from ._plan import Plan, Trace, dtype_of
+from ._plan import Plan, Trace, call_with_tensors, dtype_of
 from ._recordings import note
 from ._trees import array_key, flatten, leaf_names, scalar_key
 
@@ -105,7 +105,7 @@ class Tracer:
 
     def build(self, outputs):
         """The hearth.Graph that computes them: called with an array for each input that was registered, in that order, it
-        gives an array, or a list of them where `outputs` are several."""
+        gives an array, or one for each of several `outputs`."""
         if self._trace is None:
             raise TraceError("build() outside of `with tracer:`")
         outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
@@ -135,12 +135,8 @@ def _graph_call(self, *arrays):
         with _preparing:
             function = getattr(self, "_function", None) or self.prepare()
             self._function = function
-    if not any(type(one) is Tensor for one in arrays):
-        return function(*arrays)
-    made = function(*(one._value("an argument") if type(one) is Tensor else one for one in arrays))
-    several = isinstance(made, (list, tuple))
-    made = [_hearth.tensor_of_array(one) if isinstance(one, Array) else _hearth.tensor(one) for one in (made if several else [made])]
-    return made if several else made[0]
+    return call_with_tensors(function, arrays) if any(type(one) is Tensor for one in arrays) else function(*arrays)
 
 
+# Here, where options are checked as everywhere in Python.
 Graph.prepare, Graph.__call__ = _graph_prepare, _graph_call

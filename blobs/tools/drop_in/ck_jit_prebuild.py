@@ -25,8 +25,6 @@ def parse():
         command = commands.add_parser(name, help=text, allow_abbrev=False)
         command.add_argument("--manifest", help="default: CK_JIT_MANIFEST, else the one beside this file")
         command.add_argument("--cache-dir", help="default: CK_JIT_CACHE_DIR")
-        command.add_argument("--arch", action="append", default=[], type=archs_of,
-                             help="only blobs of this GPU architecture; may be repeated, or hold several with , or ; between")
         if name == "cache":
             continue
         command.add_argument("blobs", nargs="*", help="stems, file names, source paths or cached .so paths")
@@ -35,11 +33,14 @@ def parse():
         command.add_argument("--root", help="folder of the sources; default: CK_JIT_ROOT, else the manifest's")
         command.add_argument("--all", action="store_true", help="every blob")
         command.add_argument("-j", "--jobs", type=jobs_of, default=max(1, os.cpu_count() or 1), help="blobs at once")
+        if name in ("list", "build"):
+            command.add_argument("--arch", action="append", default=[], type=archs_of,
+                                 help="only blobs of this GPU architecture; may be repeated, or hold several with , or ; between")
         if name == "build":
             command.add_argument("--force", action="store_true", help="compile what is cached, too")
     args = parser.parse_args()
     args.blobs = getattr(args, "blobs", []) + getattr(args, "blob", [])
-    args.arch = [arch for archs in args.arch for arch in archs]
+    args.arch = [arch for archs in getattr(args, "arch", []) for arch in archs]
     return args
 
 
@@ -195,8 +196,7 @@ def main():
     stems = named(args)
     if not (stems or is_all or args.command == "list"):
         sys.exit("ck_jit_prebuild.py: name blobs, or give --blob-list FILE or --all")
-    is_of_folder = args.command in ("clean", "cache") and not args.arch and not hearth
-    if is_of_folder:  # whatever the manifest has
+    if args.command in ("clean", "cache") and not hearth:  # of the folder, whatever the manifest has
         there = sorted(path.stem for path in cache.glob("*.so"))
         if args.command == "cache":
             return show_cache(cache, [f"{stem}.so  ({(cache / f'{stem}.so').stat().st_size} bytes)" for stem in there])
@@ -217,12 +217,6 @@ def main():
     stems = [stem for stem in stems if stem not in unknown]
     for stem in unknown:
         print(f"ck_jit_prebuild.py: {stem} is not in {manifest}", file=sys.stderr)
-    if args.command == "clean":
-        print(f"{remove(stems, cache)} blobs removed from {cache}")
-        return 0
-    if args.command == "cache":
-        there = [cache / f"{stem}.so" for stem in stems if (cache / f"{stem}.so").exists()]
-        return show_cache(cache, [f"{path.name}  ({path.stat().st_size} bytes)" for path in there])
     failed = 0
     if args.command == "list":
         for stem in stems:
