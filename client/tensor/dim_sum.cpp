@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/halves.h"
 #include "base/text.h"
 #include "hearth/error.h"
 #include "hearth/v1/graph.pb.h"
@@ -80,20 +81,42 @@ Dim DimAccess::as_multiple(const Dim& sum) {
   return sum;
 }
 
-// What half of a length leaves, as one quotient: k*x - k*(x / 2) is k*((x + 1) / 2). A product of such sums would be a
-// sum of products, of which nobody sees that it is positive.
-Dim DimAccess::as_ceiling(const Dim& sum) {
-  if (!sum.poly_) return sum;
+// How often the sum holds a part of one or more terms: the largest number by which each of them is there.
+std::int64_t DimAccess::times_in(const std::vector<Term>& sum, const std::vector<Term>& part) {
+  std::optional<std::int64_t> least;
+  for (const Term& term : part) {
+    const auto at = std::ranges::find(sum, term.key(), &Term::key);
+    const std::int64_t times = at == sum.end() ? 0 : at->coefficient / term.coefficient;
+    if (least && (*least > 0) != (times > 0)) return 0;
+    if (!least || std::abs(times) < std::abs(*least)) least = times;
+  }
+  return least.value_or(0);
+}
+
+// With the halves of an x, rounded down and up, and x itself, which is their sum, in their one form. A product of sums
+// in another form would be a sum of products, of which nobody sees that it is positive.
+Dim DimAccess::with_merged_halves(const Dim& sum) {
+  if (!sum.poly_ || sum.poly_->terms.size() < 2) return sum;
   const std::vector<Term>& terms = sum.poly_->terms;
   for (const Term& half : terms) {
-    const std::int64_t k = half.coefficient;
-    if (half.factors.size() != 1 || half.factors[0]->kind != v1::ExprToken::FLOORDIV || std::abs(k) > kMaxScaled)
-      continue;
+    if (half.factors.size() != 1 || half.factors[0]->kind != v1::ExprToken::FLOORDIV) continue;
     const Atom& quotient = *half.factors[0];
     if (!quotient.b.is_const() || quotient.b.value() != 2) continue;
-    const auto rest = terms_without(terms, {half}, scaled(quotient.a, -k));
-    if (!rest) continue;
-    return make(*rest) + Dim(-k) * ((quotient.a + Dim(1)) / Dim(2));
+    std::vector<Term> whole = DimAccess::terms(quotient.a);
+    std::erase_if(whole, [](const Term& term) { return term.factors.empty(); });
+    const Dim x = make(whole), down = x / Dim(2), up = (x + Dim(1)) / Dim(2);
+    if (!only_atom(down) || !only_atom(up)) continue;
+    const Halves<std::int64_t> written = {times_in(terms, whole), times_in(terms, DimAccess::terms(down)),
+                                          times_in(terms, DimAccess::terms(up))};
+    if (std::ranges::max({std::abs(written.whole), std::abs(written.down), std::abs(written.up)}) > kMaxScaled)
+      continue;
+    const Halves<std::int64_t> form = canonical(written);
+    if (form == written) continue;
+    std::vector<Term> merged = terms;
+    for (const auto& [part, factor] : {std::pair(x, form.whole - written.whole),
+                                       std::pair(down, form.down - written.down), std::pair(up, form.up - written.up)})
+      for (Term& term : scaled(part, factor)) merged.push_back(std::move(term));
+    return with_merged_halves(make(std::move(merged)));
   }
   return sum;
 }
@@ -240,6 +263,6 @@ std::string DimAccess::identity(const Dim& dim) {
   return text;
 }
 
-Dim DimAccess::as_quotients(const Dim& sum) { return as_multiple(as_ceiling(sum)); }
+Dim DimAccess::as_quotients(const Dim& sum) { return as_multiple(with_merged_halves(sum)); }
 
 }  // namespace hearth::client

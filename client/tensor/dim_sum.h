@@ -47,7 +47,8 @@ struct DimAccess {
   static std::optional<std::vector<Term>> terms_without(const std::vector<Term>& terms, std::vector<Term> more,
                                                         const std::vector<Term>& parts);
   static Dim as_multiple(const Dim& sum);
-  static Dim as_ceiling(const Dim& sum);
+  static Dim with_merged_halves(const Dim& sum);
+  static std::int64_t times_in(const std::vector<Term>& sum, const std::vector<Term>& part);
   static Interval interval(const std::vector<Term>& terms);
   static Wide lower_bound(const std::vector<Term>& terms, int depth);
 };

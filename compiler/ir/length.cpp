@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/halves.h"
 #include "compiler/ir/shape.h"
 
 namespace hearth::ir {
@@ -135,27 +136,64 @@ std::optional<Polynomial> without(const Polynomial& sum, const Polynomial& part,
   return rest;
 }
 
-// (x + 1) / 2: what half of x, rounded down, leaves of it.
-std::optional<Polynomial> larger_half(Graph& g, const Polynomial& x, int depth) {
-  return expand(g, fold_floordiv(g, fold_add(g, rebuild(g, x), g.index(1)), g.index(2)), depth + 1);
+// How often the sum holds x: the largest number by which each of its terms is there.
+Wide times_in(const Polynomial& sum, const Polynomial& x) {
+  std::optional<Wide> least;
+  for (const auto& [factors, coefficient] : x) {
+    const auto at = sum.find(factors);
+    const Wide times = at == sum.end() ? 0 : at->second / coefficient;
+    if (least && (*least > 0) != (times > 0)) return 0;
+    if (!least || (times < 0 ? times > *least : times < *least)) least = times;
+  }
+  return least.value_or(Wide{0});
 }
 
-// With k x - k (x / 2), or k x + k (x mod 2), as one quotient, k or 2 k times (x + 1) / 2. A product of such sums would
-// be a sum of products, of which bounds do not see that it is positive.
-std::optional<Polynomial> with_larger_half(Graph& g, const Polynomial& sum, int depth) {
+void add_scaled(Polynomial& sum, const Polynomial& part, Wide scale) {
+  for (const auto& [factors, coefficient] : part) add_term(sum, factors, scale * coefficient);
+}
+
+bool is_atom(const Polynomial& x) { return x.size() == 1 && x.begin()->first.size() == 1 && x.begin()->second == 1; }
+
+// With the halves of an x, rounded down and up, and x itself, which is their sum, in their one form (base/halves). A
+// product of sums in another form would be a sum of products, of which bounds do not see that it is positive.
+std::optional<Polynomial> with_merged_halves(Graph& g, const Polynomial& sum, int depth) {
+  for (const auto& [factors, coefficient] : sum) {
+    if (factors.size() != 1 || !factors[0]->is(Op::FloorDiv)) continue;
+    if (!factors[0]->source(1)->is_const() || factors[0]->source(1)->int_value() != 2) continue;
+    auto x = expand(g, factors[0]->source(0), depth + 1);
+    if (!x) continue;
+    x->erase(std::vector<UOpRef>());
+    const UOpRef whole = rebuild(g, *x);
+    const auto down = expand(g, fold_floordiv(g, whole, g.index(2)), depth + 1);
+    const auto up = expand(g, fold_floordiv(g, fold_add(g, whole, g.index(1)), g.index(2)), depth + 1);
+    if (!down || !up || !is_atom(*down) || !is_atom(*up)) continue;
+    const Halves<Wide> written = {times_in(sum, *x), times_in(sum, *down), times_in(sum, *up)};
+    const Halves<Wide> form = canonical(written);
+    if (form == written) continue;
+    Polynomial merged = sum;
+    add_scaled(merged, *x, form.whole - written.whole);
+    add_scaled(merged, *down, form.down - written.down);
+    add_scaled(merged, *up, form.up - written.up);
+    if (is_within_limits(merged)) return merged;
+  }
+  return std::nullopt;
+}
+
+// With k x + k (x mod 2), x rounded up to an even length, as 2 k ((x + 1) / 2).
+std::optional<Polynomial> with_even_lengths(Graph& g, const Polynomial& sum, int depth) {
   for (const auto& [factors, k] : sum) {
-    const bool is_half = factors.size() == 1 && (factors[0]->is(Op::FloorDiv) || factors[0]->is(Op::FloorMod)) &&
-                         factors[0]->source(1)->is_const() && factors[0]->source(1)->int_value() == 2;
-    if (!is_half) continue;
-    const bool divides = factors[0]->is(Op::FloorDiv);
+    if (factors.size() != 1 || !factors[0]->is(Op::FloorMod)) continue;
+    if (!factors[0]->source(1)->is_const() || factors[0]->source(1)->int_value() != 2) continue;
     const auto x = expand(g, factors[0]->source(0), depth + 1);
     if (!x) continue;
     Polynomial others = sum;
     others.erase(factors);
-    std::optional<Polynomial> rest = without(others, *x, divides ? -k : k);
-    const auto half = rest ? larger_half(g, *x, depth) : std::nullopt;
+    std::optional<Polynomial> rest = without(others, *x, k);
+    if (!rest) continue;
+    const UOpRef more = fold_add(g, factors[0]->source(0), g.index(1));
+    const auto half = expand(g, fold_floordiv(g, more, g.index(2)), depth + 1);
     if (!half) continue;
-    for (const auto& [other, times] : *half) add_term(*rest, other, (divides ? -k : 2 * k) * times);
+    add_scaled(*rest, *half, 2 * k);
     if (is_within_limits(*rest)) return rest;
   }
   return std::nullopt;
@@ -171,13 +209,13 @@ std::optional<Polynomial> with_fewer_remainders(Graph& g, const Polynomial& sum,
     if (!y || m < 2) continue;
     Polynomial rest = sum;
     rest.erase(factors);
-    for (const auto& [other, times] : *y) add_term(rest, other, coefficient * times);
+    add_scaled(rest, *y, coefficient);
     if (!is_within_limits(rest) ||
         !std::ranges::all_of(rest, [m](const Polynomial::value_type& term) { return term.second % m == 0; }))
       continue;
     const auto quotient = expand(g, fold_floordiv(g, factors[0]->source(0), factors[0]->source(1)), depth + 1);
     if (!quotient) continue;
-    for (const auto& [other, times] : *quotient) add_term(rest, other, -coefficient * m * times);
+    add_scaled(rest, *quotient, -coefficient * m);
     if (is_within_limits(rest)) return rest;
   }
   return std::nullopt;
@@ -186,7 +224,8 @@ std::optional<Polynomial> with_fewer_remainders(Graph& g, const Polynomial& sum,
 std::optional<Polynomial> expand_multiples(Graph& g, UOpRef x, int depth) {
   std::optional<Polynomial> sum = expand(g, x, depth);
   for (std::size_t turn = 0; sum && turn < kMaxTerms; ++turn) {
-    std::optional<Polynomial> next = with_larger_half(g, *sum, depth);
+    std::optional<Polynomial> next = with_merged_halves(g, *sum, depth);
+    if (!next) next = with_even_lengths(g, *sum, depth);
     if (!next) next = with_fewer_remainders(g, *sum, depth);
     if (!next) break;
     sum = std::move(next);

@@ -98,8 +98,18 @@ TEST_CASE("what half of a length leaves is one quotient, however it is written")
   CHECK((n % 2 + n + 1) / 2 == up);
   CHECK(2 * n - 2 * (n / 2) + m == 2 * up + m);
   CHECK(half - half / 2 == (half + 1) / 2);
-  CHECK(((n - half) * ((m + 3) - (m + 3) / 2)).min() == 1);  // a product that is never negative
+  CHECK(((n - half) * ((m + 3) - (m + 3) / 2)).min() == 2);  // a product that is never negative
   CHECK((n - 2 * (n / 2)).min() == 0);
+  // What a Split into halves and a Concat of them give.
+  CHECK(half + up == n);
+  CHECK(3 * up + 3 * half + m == 3 * n + m);
+  CHECK(Dim(0) - half - up == Dim(0) - n);
+  CHECK((n + m) / 2 + (n + m + 1) / 2 == n + m);
+  CHECK(half / 2 + (half + 1) / 2 + up == n);
+  CHECK(n + half == 2 * n - up);
+  CHECK(2 * n - half == n + up);
+  CHECK(up - half == n - 2 * half);
+  CHECK(half + up - m * half - m * up == n - m * half - m * up);
   for (const std::int64_t a : {1, 2, 7, 99, 100}) {
     for (const std::int64_t b : {0, 1, 6, 7}) {
       CHECK(evaluate(n - n / 2, a, b) == (a + 1) / 2);
@@ -108,6 +118,11 @@ TEST_CASE("what half of a length leaves is one quotient, however it is written")
       CHECK(evaluate((n + m) - (n + m) / 2, a, b) == a + b - (a + b) / 2);
       CHECK(evaluate((n + m + 1) % 2 + n + m, a, b) == (a + b + 1) % 2 + a + b);
       CHECK(evaluate(n / 2 - n, a, b) == a / 2 - a);
+      for (int whole = -2; whole <= 2; ++whole)
+        for (int down = -3; down <= 3; ++down)
+          for (int more = -3; more <= 3; ++more)
+            CHECK(evaluate(whole * (n + m) + down * ((n + m) / 2) + more * ((n + m + 1) / 2) + n, a, b) ==
+                  whole * (a + b) + down * ((a + b) / 2) + more * ((a + b + 1) / 2) + a);
     }
   }
 }

@@ -63,6 +63,11 @@ TEST_CASE("what half of a length leaves is one quotient, and products of such ar
   CHECK(t.form(t.op(Op::Add, t.n, t.op(Op::FloorMod, t.n, two))) == t.form(t.op(Op::Mul, up(t.n), two)));
   const UOpRef odd = t.op(Op::Add, t.op(Op::FloorMod, t.n, two), t.op(Op::Add, t.n, one));
   CHECK(t.form(t.op(Op::FloorDiv, odd, two)) == t.form(up(t.n)));
+  const UOpRef half = t.op(Op::FloorDiv, t.n, two), both = t.op(Op::Add, t.n, t.m);
+  CHECK(t.form(t.op(Op::Add, half, up(t.n))) == t.n);
+  CHECK(t.form(t.op(Op::Add, left(both), t.op(Op::FloorDiv, both, two))) == t.form(both));
+  CHECK(t.form(t.op(Op::Add, t.n, half)) == t.form(t.op(Op::Sub, t.op(Op::Mul, t.n, two), up(t.n))));
+  CHECK(t.form(t.op(Op::Add, t.n, left(t.n))) == t.form(t.op(Op::Sub, t.op(Op::Add, t.n, t.n), half)));
   CHECK(t.form(t.op(Op::Mul, left(t.n), left(t.m)))->bounds.min == 0);
   CHECK(is_at_least(t.g, t.op(Op::Mul, left(t.n), left(t.n)), one));
 }

@@ -24,8 +24,9 @@ inline absl::StatusOr<std::shared_ptr<const LoadedPlan>> load_saxpy(const Device
 
 inline SaxpyPlan plan_of(int launches) { return testing::saxpy_plan(256, true, launches); }
 
-inline bool is_right(Instance& instance, std::int64_t n) {
-  auto* x = static_cast<float*>(instance.input("x")->data);
+// `bound_x`: the memory of the caller that the input x is bound to.
+inline bool is_right(Instance& instance, std::int64_t n, float* bound_x = nullptr) {
+  auto* x = bound_x ? bound_x : static_cast<float*>(instance.input("x")->data);
   auto* y = static_cast<float*>(instance.input("y")->data);
   for (std::int64_t i = 0; i < n; ++i) x[i] = static_cast<float>(i), y[i] = 1;
   if (!instance.execute().ok()) return false;

@@ -134,7 +134,8 @@ TEST_CASE("memory that is not the device's, or too small, is refused before any 
   const absl::Status copied = instance.execute_on(memory.stream);
   CHECK(absl::IsFailedPrecondition(copied));
   CHECK_THAT(std::string(copied.message()), Catch::Contains("input 'x' is bound to memory of the host"));
-  CHECK(is_right(instance, 256));  // in the host's memory
+  CHECK(absl::IsFailedPrecondition(instance.input("x").status()));  // it is the caller's
+  CHECK(is_right(instance, 256, host.data()));
   instance.unbind();
   CHECK(is_right(instance, 256));
 }
