@@ -13,7 +13,7 @@ struct Halves {
   bool operator==(const Halves&) const = default;
 };
 
-// Of two halves of one sign as many wholes as there are; of opposite signs none but what is rounded down, beside wholes:
+// Two halves of one sign become as many wholes as there are; of opposite signs only what is rounded down stays, beside wholes:
 // x - 2 * floor(x / 2). Bounds see from it that what is rounded up is positive.
 template <typename T>
 constexpr Halves<T> canonical(const Halves<T>& sum) {

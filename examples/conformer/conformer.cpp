@@ -81,7 +81,7 @@ Tensor Conformer::forward_batch(const Tensor& mel, const Tensor& lengths) const 
   const Tensor valid = less(position, expand(unsqueeze(end, {1}), {x.dim(0), x.dim(1)}));
   const Tensor mask = reshape(valid, {x.dim(0), 1, 1, x.dim(1)});
   for (std::int64_t i = 0; i < config_.layers; ++i) x = layer(x, mask, "layers." + std::to_string(i) + ".");
-  return x;
+  return transpose(x);
 }
 
 }  // namespace hearth::examples

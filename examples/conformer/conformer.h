@@ -32,7 +32,7 @@ class Conformer {
   // Frames that are left of `t` mel frames: two convolutions of stride 2.
   static client::Dim encoded_length(const client::Dim& t);
 
-  // mel [b, mels, t], lengths [b] (frames of each sequence that are not padding) -> [b, encoded_length(t), width].
+  // mel [b, mels, t], lengths [b] (frames of each sequence that are not padding) -> [b, width, encoded_length(t)].
   client::Tensor forward_batch(const client::Tensor& mel, const client::Tensor& lengths) const;
   // One layer: x [b, t, width] -> [b, t, width]. `mask` broadcasts to [b, heads, t, t]: true where a query sees a key;
   // empty: everywhere.
