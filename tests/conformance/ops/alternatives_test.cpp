@@ -87,7 +87,7 @@ TEST_CASE("a loop whose steps are of any number runs in the plan of its part onl
   }
 }
 
-TEST_CASE("plans of parts share packed weights, and have the kernels of exact plans") {
+TEST_CASE("plans of parts share packed weights, and have the kernels of exact plans", "[masks]") {
   const auto lowered = [](GraphBuilder b, const Values& points, bool exact) {
     v1::Variable& n = *b.mutable_graph().mutable_vars(0);
     if (exact) n.set_min(4), n.set_max(4);

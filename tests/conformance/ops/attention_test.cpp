@@ -174,7 +174,7 @@ TEST_CASE("attention on GPUs with shared memory is one kernel in f32, and its pr
   }
 }
 
-TEST_CASE("large attention is two kernels: K in the order of its reads, and all the rest") {
+TEST_CASE("large attention is two kernels: K in the order of its reads, and all the rest", "[masks]") {
   GraphBuilder b;
   Feed feed;
   Form f;

@@ -9,7 +9,7 @@
 
 namespace hearth::conformance {
 
-GuardedBlock::GuardedBlock(std::size_t size, std::size_t alignment) : size_(size) {
+GuardedBlock::GuardedBlock(std::size_t size, std::size_t alignment) : size_(size), alignment_(alignment) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t used = (size + alignment - 1) / alignment * alignment;
   const std::size_t usable = (used / page + 1) * page;
@@ -23,7 +23,11 @@ GuardedBlock::GuardedBlock(std::size_t size, std::size_t alignment) : size_(size
 }
 
 GuardedBlock::GuardedBlock(GuardedBlock&& other) noexcept
-    : mapping_(other.mapping_), mapped_bytes_(other.mapped_bytes_), data_(other.data_), size_(other.size_) {
+    : mapping_(other.mapping_),
+      mapped_bytes_(other.mapped_bytes_),
+      data_(other.data_),
+      size_(other.size_),
+      alignment_(other.alignment_) {
   other.mapping_ = nullptr;
 }
 

@@ -19,6 +19,7 @@ class GuardedBlock {
   GuardedBlock& operator=(GuardedBlock&&) = delete;
   std::uint8_t* data() const { return data_; }
   std::size_t size() const { return size_; }
+  std::size_t alignment() const { return alignment_; }
   bool front_is_untouched() const;
 
  private:
@@ -26,6 +27,7 @@ class GuardedBlock {
   std::size_t mapped_bytes_ = 0;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t alignment_ = 1;
 };
 
 }  // namespace hearth::conformance

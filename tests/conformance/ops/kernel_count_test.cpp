@@ -144,7 +144,7 @@ int launches_of(Recipe& recipe, const v1::Target& target) {
   return launches;
 }
 
-TEST_CASE("compositions run in as few kernels as by hand") {
+TEST_CASE("compositions run in as few kernels as by hand", "[masks]") {
   for (const Case& c : kCases) {
     Recipe recipe;
     c.build(recipe);

@@ -20,6 +20,7 @@
 #include "compiler/compile.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import.h"
+#include "tests/conformance/aarch64/aarch64_runner.h"
 #include "tests/conformance/ops/guarded_block.h"
 
 namespace hearth::conformance {
@@ -176,7 +177,7 @@ absl::Status Program::compile() {
       kernel->linear = *std::move(linear);
     }
     if (kernel->linear.empty()) return absl::InternalError("compile_kernel dumped no linear body");
-    if (on_gpu()) {
+    if (on_gpu() || on_aarch64()) {
       artifacts_.push_back(compiled->artifact().data());
       kernels_.push_back(std::move(kernel));
       continue;
@@ -221,15 +222,21 @@ absl::StatusOr<Tensors> Program::run_imported(const Feed& feed) const {
   return reference::interpret(imported->outputs, bindings, feed.vars);
 }
 
+// Where a child process runs them, whose launches are sent together.
+static bool is_recorded(Program::Execution execution) {
+  return execution == Program::Execution::Gpu || (execution == Program::Execution::Compiled && on_aarch64());
+}
+
 absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Execution execution, const Memory& memory,
                              reference::GridPart part) {
   Kernel& kernel = *kernels_[launch.kernel()];
   std::vector<std::int64_t> vars;
   for (const std::uint32_t var : launch.vars()) vars.push_back(feed.vars.at(var));
-  if (execution == Execution::Gpu) {
-    VulkanRunner::Launch& recorded = recorded_.emplace_back();
+  if (is_recorded(execution)) {
+    RunnerLaunch& recorded = recorded_.emplace_back();
     recorded.module = &artifacts_[launch.kernel()];
-    recorded.units = part.end;
+    recorded.symbol = lowered_.kernels(static_cast<int>(launch.kernel())).symbol();
+    recorded.begin = part.begin, recorded.end = part.end;
     recorded.workgroup_size = target_.gpu().workgroup_size();
     for (const std::uint32_t buffer : launch.buffers()) recorded.buffers.push_back(memory.addresses[buffer]);
     recorded.vars = vars;
@@ -281,6 +288,16 @@ absl::Status Program::fork(int first, int end, const Feed& feed, Execution execu
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status Program::run_recorded(std::span<const RunnerBlock> blocks) {
+  const std::vector<RunnerLaunch> launches = std::exchange(recorded_, {});
+  if (on_aarch64()) {
+    const absl::StatusOr<RunnerProcess*> runner = aarch64_runner();
+    return runner.ok() ? (*runner)->run(blocks, launches) : runner.status();
+  }
+  const absl::StatusOr<VulkanRunner*> runner = VulkanRunner::get();
+  return runner.ok() ? (*runner)->run(blocks, launches) : runner.status();
 }
 
 absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
@@ -349,13 +366,10 @@ absl::StatusOr<Tensors> Program::run(const Feed& feed, Execution execution) {
     }
     first = next;
   }
-  if (execution == Execution::Gpu) {
-    std::vector<VulkanRunner::Block> all = {{arena.data(), arena.size()}, {persistent.data(), persistent.size()}};
-    for (const GuardedBlock& block : blocks) all.push_back({block.data(), block.size()});
-    const std::vector<VulkanRunner::Launch> launches = std::exchange(recorded_, {});
-    const absl::StatusOr<VulkanRunner*> runner = VulkanRunner::get();
-    if (!runner.ok()) return runner.status();
-    if (absl::Status ran = (*runner)->run(all, launches); !ran.ok()) return ran;
+  if (is_recorded(execution)) {
+    std::vector<RunnerBlock> all = {{arena.data(), arena.size()}, {persistent.data(), persistent.size()}};
+    for (const GuardedBlock& block : blocks) all.push_back({block.data(), block.size(), block.alignment()});
+    if (absl::Status ran = run_recorded(all); !ran.ok()) return ran;
   }
   for (const GuardedBlock& block : blocks) {
     if (!block.front_is_untouched()) return absl::InternalError("a kernel wrote in front of a buffer");

@@ -4,7 +4,8 @@
 //   ast        lower + kernel interpreter on every launch's AST: checks every access
 //   linear     compile_kernel's linear bodies + linear interpreter: checks every access, lane by lane
 //   compiled   compile_kernel's artifacts, dlopened, in guarded memory
-// With HEARTH_CONFORMANCE_DEVICE a program is compiled for a GPU (on_gpu), and there are three:
+// With HEARTH_CONFORMANCE_DEVICE=aarch64 targets are of that processor, whose kernels the child process of
+// conformance/aarch64 runs. With another HEARTH_CONFORMANCE_DEVICE a program is compiled for a GPU (on_gpu), and there are three:
 //   ast, linear
 //   gpu        compile_kernel's artifacts: of `vulkan` on this machine's first Vulkan device (conformance/vulkan), of
 //              `cuda` and `hip` loaded and replayed on the first device of that driver, or of its stand-in
@@ -17,6 +18,7 @@
 //   program.check({inputs, vars}, Tolerance::exact());      // Catch2 assertions; prints the graph on a failure
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,7 @@ class Program {
     std::vector<std::uint8_t*> addresses;
     std::vector<std::size_t> sizes;
   };
+  absl::Status run_recorded(std::span<const RunnerBlock> blocks);
   absl::Status launch(const v1::Launch& launch, const Feed& feed, Execution execution, const Memory& memory,
                       codegen::reference::GridPart part);
   absl::Status fork(int first, int end, const Feed& feed, Execution execution, const Memory& memory);
@@ -95,10 +98,12 @@ class Program {
   absl::Status prepared_;
   bool is_compiled_ = false;
   std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::vector<std::string> artifacts_;          // of a GPU's target, one a kernel
-  std::vector<VulkanRunner::Launch> recorded_;  // of a run on Vulkan, until all are known
+  std::vector<std::string> artifacts_;  // one a kernel, where this process does not run them
+  std::vector<RunnerLaunch> recorded_;  // of a run in another process, until all are known
 };
 
+// Whether CPU's targets are of AArch64.
+bool on_aarch64();
 // Whether this process judges a GPU's code instead of the CPU's, and whether a Vulkan device runs it; without a device
 // every check is skipped.
 bool on_gpu();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "tests/conformance/aarch64/aarch64_runner.h"
 #include "tests/conformance/ops/program.h"
 #include "tests/conformance/ops/zero_sign.h"
 #include "tests/support/skip.h"
@@ -55,6 +56,12 @@ std::string Program::disagreement(const Feed& feed, const Tolerances& tolerances
                                                                {Execution::Ast, "ast"},
                                                                {Execution::Linear, "linear"},
                                                                {Execution::Compiled, "compiled"}};
+  if (on_aarch64()) {
+    if (const absl::Status found = aarch64_runner().status(); absl::IsNotFound(found)) {
+      test::skip_part(std::string(found.message()));
+      return "";
+    }
+  }
   if (on_gpu()) {
     if (target_.device() != gpu_target().device()) {
       test::skip_part("of a CPU's target, which runs where programs are judged on the CPU");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "tests/conformance/aarch64/aarch64_runner.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/support/skip.h"
@@ -221,6 +222,7 @@ TEST_CASE("random graphs in half precision are as near to f64 as roundings allow
   std::vector<Execution> executions = {Execution::Ast, Execution::Linear};
   executions.push_back(on_gpu() ? Execution::Gpu : Execution::Compiled);
   if (on_gpu() && !find_gpu().ok()) SKIP_CASE("there is no such GPU");
+  if (on_aarch64() && !aarch64_runner().ok()) SKIP_CASE(std::string(aarch64_runner().status().message()));
   int failures = 0;
   double judged = 0;
   for (std::uint64_t seed = first; seed < first + count && failures < 5; ++seed) {

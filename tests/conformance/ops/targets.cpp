@@ -17,9 +17,15 @@ namespace {
 v1::Target target_with(const std::vector<std::string>& features, std::uint32_t vector_bits) {
   v1::Target target;
   target.set_device("cpu");
-  target.set_triple("x86_64-unknown-linux-gnu");
-  for (const std::string& feature : features) target.add_features(feature);
-  target.set_vector_bits(vector_bits);
+  if (on_aarch64()) {
+    target.set_triple("aarch64-unknown-linux-gnu");
+    target.add_features("neon");
+    target.set_vector_bits(128);
+  } else {
+    target.set_triple("x86_64-unknown-linux-gnu");
+    for (const std::string& feature : features) target.add_features(feature);
+    target.set_vector_bits(vector_bits);
+  }
   target.set_threads(1);
   target.set_abi_version(HEARTH_KERNEL_ABI_VERSION);
   return target;
@@ -27,7 +33,13 @@ v1::Target target_with(const std::vector<std::string>& features, std::uint32_t v
 
 }  // namespace
 
+bool on_aarch64() {
+  static const char* const device = std::getenv("HEARTH_CONFORMANCE_DEVICE");
+  return device != nullptr && std::string_view(device) == "aarch64";
+}
+
 v1::Target host_target() {
+  if (on_aarch64()) return target_with({}, 128);
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return target_with({"avx", "avx2", "f16c", "fma", "sse4.2"}, 256);
   test::skip_part("this processor has no AVX2 and FMA: vectors of 128 bits");
@@ -35,6 +47,7 @@ v1::Target host_target() {
 }
 
 v1::Target wide_target() {
+  if (on_aarch64()) return host_target();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
     test::skip_part("this processor has no AVX2: vectors of 512 bits run in quarters");
     return target_with({}, 512);
@@ -47,6 +60,7 @@ v1::Target wide_target() {
 }
 
 v1::Target dot_target() {
+  if (on_aarch64()) return host_target();
   const std::vector<std::string>& host = runtime::host_cpu_features();
   auto has = [&](const char* name) { return std::ranges::find(host, name) != host.end(); };
   v1::Target target = has("avx512vl") ? wide_target() : host_target();
@@ -73,7 +87,7 @@ v1::Target threaded_target() {
 
 v1::Target baseline_target() { return target_with({}, 128); }
 
-bool on_gpu() { return std::getenv("HEARTH_CONFORMANCE_DEVICE") != nullptr; }
+bool on_gpu() { return std::getenv("HEARTH_CONFORMANCE_DEVICE") != nullptr && !on_aarch64(); }
 
 bool on_vulkan() {
   static const char* const device = std::getenv("HEARTH_CONFORMANCE_DEVICE");

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "tests/conformance/vulkan/runner_wire.h"
+#include "tests/conformance/runner/runner_wire.h"
 #include "tests/conformance/vulkan/vulkan_device.h"
 
 int main() {

@@ -228,6 +228,7 @@ void VulkanDevice::run(WireReader& request, WireWriter& reply) {
   std::vector<std::size_t> places;
   std::size_t size = kGuardBytes;
   for (std::string_view& block : blocks) {
+    request.number();  // its alignment, which is not needed here
     block = request.text();
     // The end of a block is where its guard begins; its beginning is aligned for any element.
     places.push_back(rounded(size));
@@ -244,6 +245,8 @@ void VulkanDevice::run(WireReader& request, WireWriter& reply) {
   std::vector<std::size_t> rows;
   for (Launch& launch : launches) {
     launch.module = request.number();
+    request.text();    // every module's entry point is main
+    request.number();  // units are taken from the first one on
     const std::uint64_t units = request.number(), workgroup = request.number();
     // Fewer invocations than units now and then: kernels take their units in steps of all invocations.
     const std::uint64_t all = (units + workgroup - 1) / workgroup;

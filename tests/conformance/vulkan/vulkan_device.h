@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hearth/v1/artifact.pb.h"
-#include "tests/conformance/vulkan/runner_wire.h"
+#include "tests/conformance/runner/runner_wire.h"
 
 namespace hearth::conformance {
 

@@ -53,7 +53,7 @@ TEST_CASE("workgroups of two to a thousand invocations sum rows in shared memory
         const VulkanRunner::Block blocks[] = {{got[0].bytes.data(), got[0].bytes.size()},
                                               {got[1].bytes.data(), got[1].bytes.size()}};
         const VulkanRunner::Launch launches[] = {{.module = &*module,
-                                                  .units = test::kGroups,
+                                                  .end = test::kGroups,
                                                   .workgroup_size = units_of_workgroup,
                                                   .buffers = {got[0].bytes.data(), got[1].bytes.data()},
                                                   .vars = {}}};

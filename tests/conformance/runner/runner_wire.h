@@ -1,4 +1,4 @@
-// What VulkanRunner and its child process say to each other over pipes: a message is its length and its bytes, which
+// What RunnerProcess and its child process say to each other over pipes: a message is its length and its bytes, which
 // are numbers of 64 bits and byte strings. Both ends are of one build. Errors: std::runtime_error when the other end is
 // gone.
 #pragma once
