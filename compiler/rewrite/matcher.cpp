@@ -74,7 +74,8 @@ class Matcher {
   bool bind(std::uint8_t capture, UOpRef subject) {
     UOpRef& bound = match_.captures[capture];
     if (bound != nullptr) return bound == subject;
-    if (is_bool_capture(capture)) {
+    if (capture == kAnyTypeCapture) {
+    } else if (is_bool_capture(capture)) {
       if (!ir::is_bool(subject->dtype)) return false;
     } else {
       if (is_const_capture(capture) && as_const(subject) == nullptr) return false;
@@ -87,7 +88,17 @@ class Matcher {
 
   // Patterns that match in one way at most, without sources.
   bool is_leaf(const PatternNode& node) const {
-    return node.kind != NodeKind::Operation && node.kind != NodeKind::OneOf && node.kind != NodeKind::Repeat;
+    switch (node.kind) {
+      case NodeKind::Operation:
+      case NodeKind::OneOf:
+      case NodeKind::Repeat:
+      case NodeKind::Lanes:
+      case NodeKind::Stacked:
+      case NodeKind::Through:
+        return false;
+      default:
+        return true;
+    }
   }
 
   bool leaf(const PatternNode& node, UOpRef subject) {
@@ -104,7 +115,7 @@ class Matcher {
       case NodeKind::AnyNode:
         return true;
       default:
-        return false;  // val, log2, vmin, vmax have no place on a left side
+        return false;  // val, log2, vmin, vmax have no place on a left side, rest none but at its root's end
     }
   }
 
@@ -121,6 +132,8 @@ class Matcher {
   bool prove_sources(const Goal& goal, const PatternNode& node) {
     const UOpRef subject = goal.subject;
     if (node.kind == NodeKind::Repeat) return prove_repeat(goal, node);
+    if (node.kind == NodeKind::Lanes) return prove_lanes(goal, node);
+    if (node.kind == NodeKind::Stacked) return prove_stacked(goal, node);
     if (!passes_filter(node.dtypes, subject->dtype)) return false;
     const int mark = num_bound_;
     if (node.kind == NodeKind::OneOf) {
@@ -132,15 +145,22 @@ class Matcher {
       return false;
     }
     if (!subject->is(node.op)) return false;
-    const std::size_t arity = subject->sources.size();
-    const bool repeats = node.num_sources > 0 && pattern_[node.sources[node.num_sources - 1]].kind == NodeKind::Repeat;
-    if (repeats ? arity < node.num_sources : arity != node.num_sources) return false;
+    if (node.kind == NodeKind::Through) {
+      match_.through = subject->dtype;
+      const Goal source{node.sources[0], subject->source(0), goal.next};
+      return prove(&source);
+    }
+    const NodeKind last = node.num_sources > 0 ? pattern_[node.sources[node.num_sources - 1]].kind : NodeKind::Literal;
+    const bool has_rest = last == NodeKind::Rest, repeats = last == NodeKind::Repeat || last == NodeKind::Lanes;
+    const auto wanted = static_cast<std::uint8_t>(node.num_sources - (has_rest ? 1 : 0));
+    if (const std::size_t arity = subject->sources.size(); repeats || has_rest ? arity < wanted : arity != wanted)
+      return false;
     if (node.op == Op::Cast && !unify(subject->dtype)) return false;
     std::array<Goal, 4> goals;
     const Goal* first = goal.next;
-    for (std::uint8_t s = node.num_sources; s-- > 0;) {
-      const bool repeat = repeats && s + 1 == node.num_sources;
-      goals[s] = {node.sources[s], repeat ? subject : subject->source(s), first, s};
+    for (std::uint8_t s = wanted; s-- > 0;) {
+      const bool whole = (repeats && s + 1 == wanted) || pattern_[node.sources[s]].kind == NodeKind::Stacked;
+      goals[s] = {node.sources[s], whole ? subject : subject->source(s), first, s};
       first = &goals[s];
     }
     if (prove(first)) return true;
@@ -163,6 +183,25 @@ class Matcher {
     const Goal rest{goal.node, goal.subject, goal.next, goal.from + 1};
     const Goal one{node.sources[0], sources[goal.from], goal.from + 1 == sources.size() ? goal.next : &rest};
     return prove(&one);
+  }
+
+  // The sources of a stack.
+  bool prove_lanes(const Goal& goal, const PatternNode& node) {
+    const std::span<const UOpRef> sources = goal.subject->sources;
+    for (std::size_t lane = 0; lane < sources.size(); ++lane) {
+      const bool is_lane = sources[lane]->is(Op::Extract) && sources[lane]->as<ir::LaneInfo>().lane == lane;
+      if (!is_lane || sources[lane]->source(0) != sources[0]->source(0)) return false;
+    }
+    const Goal vector{node.sources[0], sources[0]->source(0), goal.next};
+    return prove(&vector);
+  }
+
+  // An extract of a stack.
+  bool prove_stacked(const Goal& goal, const PatternNode& node) {
+    const UOpRef stack = goal.subject->source(0);
+    if (!stack->is(Op::Stack)) return false;
+    const Goal source{node.sources[0], stack->source(goal.subject->as<ir::LaneInfo>().lane), goal.next};
+    return prove(&source);
   }
 
   static constexpr std::uint8_t kElement = kNumCaptures;

@@ -18,6 +18,7 @@ DTypeSet dtype_class(ir::DType dtype);
 struct Match {
   std::array<ir::UOpRef, kNumCaptures> captures{};
   ir::DType element;  // dtype of x, y, z, w, c0..c3 and what cast() casts to; void when the pattern has none
+  ir::DType through;  // of through()
   ir::UOpRef operator[](const Pattern& capture) const { return captures[capture[0].capture]; }
 };
 

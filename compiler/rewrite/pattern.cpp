@@ -3,7 +3,7 @@
 namespace hearth::rewrite {
 
 namespace {
-constexpr const char* kCaptureNames[kNumCaptures] = {"x", "y", "z", "w", "p", "q", "r", "?", "c0", "c1", "c2", "c3"};
+constexpr const char* kCaptureNames[kNumCaptures] = {"x", "y", "z", "w", "p", "q", "r", "u", "c0", "c1", "c2", "c3"};
 
 std::string name_of(const PatternNode& node) {
   const char* const capture = kCaptureNames[node.capture];
@@ -22,6 +22,14 @@ std::string name_of(const PatternNode& node) {
       return "any_of";
     case NodeKind::Repeat:
       return "repeat";
+    case NodeKind::Lanes:
+      return "lanes_of";
+    case NodeKind::Stacked:
+      return "stacked";
+    case NodeKind::Through:
+      return node.op == ir::Op::Bitcast ? "through_bits" : "through";
+    case NodeKind::Rest:
+      return "rest";
     case NodeKind::Fold:
       return "val";
     case NodeKind::Log2:
@@ -58,6 +66,7 @@ Sort sort_of(const Pattern& pattern, int i) {
   const PatternNode& node = pattern[i];
   switch (node.kind) {
     case NodeKind::Capture:
+      if (node.capture == kAnyTypeCapture) return Sort::Unknown;
       return is_bool_capture(node.capture) ? Sort::Bool : Sort::Element;
     case NodeKind::Operation:
       if (ir::op_class(node.op) == ir::OpClass::Compare) return Sort::Bool;
@@ -65,6 +74,8 @@ Sort sort_of(const Pattern& pattern, int i) {
       [[fallthrough]];
     case NodeKind::OneOf:
     case NodeKind::Repeat:
+    case NodeKind::Lanes:
+    case NodeKind::Stacked:
       for (int s = node.op == ir::Op::Where ? 1 : 0; s < node.num_sources; ++s) {
         if (Sort sort = sort_of(pattern, node.sources[s]); sort != Sort::Unknown) return sort;
       }

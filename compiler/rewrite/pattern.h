@@ -1,8 +1,8 @@
 // Pattern: an expression over UOps as compile-time data. One type serves as a rule's left side, right side and
 // condition; the matcher, the builder, the text printer and the Z3 prover all read this same object.
 //
-// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type. One
-// that stands twice means the same node. val(e): e folded to a constant at the dtype (wrapping; the rule does not fire
+// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type, u a value
+// of any type (a rule of casts, for_types). One that stands twice means the same node. val(e): e folded to a constant at the dtype (wrapping; the rule does not fire
 // when e has no value). cast(p): p as the element type. In a condition arithmetic is over unbounded integers.
 //
 //   x * c0 + x * c1                      the left side of combine_terms; x * val(c0 + c1) is its right side
@@ -11,6 +11,10 @@
 //   stack(repeat(x))                     every source, one or more, matches the pattern (here: is the same node)
 //   fork(Op::Load, sources(x), sources(x, y))    an operation of one of several arities
 //   any(Op::Add).dtype(kIndex | kOneLane)        a node of these types; any(): of any operation
+//   stack(lanes_of(x))                   the lanes of one vector, in order (payload LaneInfo)
+//   extract(stacked(x))                  of a stack the source of the lane that is extracted
+//   cast(through(u))                     two casts; for_types says of which types
+//   expand(expand(x, rest), rest)        rest: the other sources, any number; of the root on both sides the same
 #pragma once
 #include <array>
 #include <concepts>
@@ -36,6 +40,10 @@ enum class NodeKind : std::uint8_t {
   AnyNode,     // any node (likewise)
   OneOf,       // what one of the sources matches (left sides)
   Repeat,      // the last source of an operation (left sides): one or more, each matched by this one's source
+  Lanes,       // the sources of a stack (left sides): the lanes of this one's source, in order
+  Stacked,     // of an extract (left sides): a stack that has this one's source at that lane
+  Through,     // a cast or bitcast `op` to any type (left sides), of which the rule's `types` is asked
+  Rest,        // the last sources of an operation, any number; on a right side those of the node that is replaced
   Fold,        // val(): the source, computed now
   Log2,        // of a constant; no value when it is no power of two (in val() and conditions)
   VMin,        // bounds of a capture (conditions only)
@@ -46,7 +54,8 @@ inline constexpr int kNumCaptures = 12;
 inline constexpr int kFirstBoolCapture = 4;
 inline constexpr int kFirstConstCapture = 8;
 constexpr bool is_const_capture(int capture) { return capture >= kFirstConstCapture; }
-constexpr bool is_bool_capture(int capture) { return capture >= kFirstBoolCapture && capture < kFirstConstCapture; }
+inline constexpr int kAnyTypeCapture = 7;
+constexpr bool is_bool_capture(int capture) { return capture >= kFirstBoolCapture && capture < kAnyTypeCapture; }
 
 struct PatternNode {
   NodeKind kind = NodeKind::Literal;
@@ -95,8 +104,9 @@ class Pattern {
     static_assert(sizeof...(Alternatives) > 1, "alternatives are two or more");
     return make(NodeKind::OneOf, ir::Op::Const, false, alternatives...);
   }
-  static constexpr Pattern repeat(const Pattern& source) {
-    return make(NodeKind::Repeat, ir::Op::Const, false, source);
+  // Repeat, Lanes, Stacked or Through.
+  static constexpr Pattern of(NodeKind kind, const Pattern& source, ir::Op op = ir::Op::Const) {
+    return make(kind, op, false, source);
   }
   // The same, matching nodes of these types only.
   constexpr Pattern dtype(DTypeSet dtypes) const {
@@ -133,9 +143,9 @@ class Pattern {
     // Thrown at compile time only.
     if (size_ + source.size_ > kMaxNodes) throw "pattern too large";
     if (nodes_[0].num_sources == nodes_[0].sources.size()) throw "too many sources";
-    const bool after_repeat =
-        nodes_[0].num_sources > 0 && nodes_[nodes_[0].sources[nodes_[0].num_sources - 1]].kind == NodeKind::Repeat;
-    if (after_repeat) throw "repeat() must be the last source";
+    const NodeKind before =
+        nodes_[0].num_sources > 0 ? nodes_[nodes_[0].sources[nodes_[0].num_sources - 1]].kind : NodeKind::Literal;
+    if (before == NodeKind::Repeat || before == NodeKind::Rest) throw "repeat() and rest must be the last source";
     nodes_[0].sources[nodes_[0].num_sources++] = static_cast<std::uint8_t>(size_);
     for (int i = 0; i < source.size_; ++i) {
       PatternNode node = source.nodes_[i];
@@ -166,6 +176,7 @@ HEARTH_CAPTURE(w, 3);
 HEARTH_CAPTURE(p, 4);
 HEARTH_CAPTURE(q, 5);
 HEARTH_CAPTURE(r, 6);
+HEARTH_CAPTURE(u, kAnyTypeCapture);
 HEARTH_CAPTURE(c0, 8);
 HEARTH_CAPTURE(c1, 9);
 HEARTH_CAPTURE(c2, 10);
@@ -182,7 +193,12 @@ template <class... Alternatives>
 constexpr Pattern any_of(const Alternatives&... alternatives) {
   return Pattern::one_of(Pattern(alternatives)...);
 }
-constexpr Pattern repeat(const Pattern& each) { return Pattern::repeat(each); }
+constexpr Pattern repeat(const Pattern& each) { return Pattern::of(NodeKind::Repeat, each); }
+constexpr Pattern lanes_of(const Pattern& vector) { return Pattern::of(NodeKind::Lanes, vector); }
+constexpr Pattern stacked(const Pattern& source) { return Pattern::of(NodeKind::Stacked, source); }
+constexpr Pattern through(const Pattern& a) { return Pattern::of(NodeKind::Through, a, ir::Op::Cast); }
+constexpr Pattern through_bits(const Pattern& a) { return Pattern::of(NodeKind::Through, a, ir::Op::Bitcast); }
+inline constexpr Pattern rest = Pattern::leaf(NodeKind::Rest, 0);
 template <class... Sources>
 constexpr std::tuple<Sources...> sources(const Sources&... patterns) {
   return {patterns...};
@@ -204,6 +220,7 @@ HEARTH_UNARY(abs, Abs)
 HEARTH_UNARY(neg, Neg)
 HEARTH_UNARY(recip, Recip)
 HEARTH_UNARY(cast, Cast)
+HEARTH_UNARY(bitcast, Bitcast)
 HEARTH_UNARY(contiguous, Contiguous)
 HEARTH_UNARY(cat, Cat)  // of one
 HEARTH_UNARY(stack, Stack)
@@ -224,6 +241,11 @@ HEARTH_BINARY(shr, Shr)
 constexpr Pattern where(const Pattern& a, const Pattern& b, const Pattern& c) {
   return Pattern::operation(ir::Op::Where, a, b, c);
 }
+// Movement: the value, then lengths or amounts.
+constexpr Pattern reshape(const Pattern& a, const Pattern& dims) {
+  return Pattern::operation(ir::Op::Reshape, a, dims);
+}
+constexpr Pattern expand(const Pattern& a, const Pattern& dims) { return Pattern::operation(ir::Op::Expand, a, dims); }
 }  // namespace dsl
 
 #define HEARTH_OPERATOR(symbol, o) \

@@ -1,6 +1,8 @@
 #include "compiler/rewrite/rule.h"
 
+#include <algorithm>
 #include <bit>
+#include <vector>
 
 #include "compiler/rewrite/fold.h"
 
@@ -122,6 +124,7 @@ struct Builder {
   ir::Graph& graph;
   const Pattern& p;
   const Match& match;
+  UOpRef root;
 
   DType dtype_of(Sort sort, DType place) const {
     if (sort == Sort::Element) return match.element;
@@ -157,6 +160,12 @@ struct Builder {
     const DType result = ir::op_class(node.op) == ir::OpClass::Compare ? DType(Scalar::Bool, operand.lanes) : operand;
     return fold(node.op, result.element(), operand.element(), std::span(args.data(), node.num_sources));
   }
+  // The root with these sources in front, where both sides have them.
+  UOpRef with_rest(std::span<const UOpRef> front) const {
+    std::vector<UOpRef> sources(root->sources.begin(), root->sources.end());
+    std::ranges::copy(front, sources.begin());
+    return graph.with_sources(root, sources);
+  }
   UOpRef build(int i, DType place) const {
     const PatternNode& node = p[i];
     switch (node.kind) {
@@ -175,17 +184,18 @@ struct Builder {
         return nullptr;
     }
     const DType operand = operand_dtype(i, place);
-    std::array<UOpRef, 3> sources{};
+    std::array<UOpRef, 4> sources{};
     for (int s = 0; s < node.num_sources; ++s) {
+      if (p[node.sources[s]].kind == NodeKind::Rest) return with_rest(std::span(sources.data(), s));
       const bool is_condition = node.op == Op::Where && s == 0;
       sources[s] = build(node.sources[s], is_condition ? DType(Scalar::Bool, operand.lanes) : operand);
       if (sources[s] == nullptr) return nullptr;
     }
     const DType compared(Scalar::Bool, operand.lanes);
-    const DType result = ir::op_class(node.op) == ir::OpClass::Compare ? compared
-                         : node.op == Op::Cast                         ? match.element
-                         : node.op == Op::Broadcast                    ? place
-                                                                       : operand;
+    const DType result = ir::op_class(node.op) == ir::OpClass::Compare        ? compared
+                         : node.op == Op::Cast                                ? match.element
+                         : node.op == Op::Broadcast || node.op == Op::Bitcast ? place
+                                                                              : operand;
     return graph.make(node.op, result, std::span<const UOpRef>(sources.data(), node.num_sources));
   }
 };
@@ -199,7 +209,7 @@ bool holds(const Pattern& when, const Match& match) {
 }
 
 UOpRef build(ir::Graph& graph, const Pattern& pattern, const Match& match, UOpRef root) {
-  return Builder{graph, pattern, match}.build(0, root->dtype);
+  return Builder{graph, pattern, match, root}.build(0, root->dtype);
 }
 
 UOpRef apply(const Rule& rule, Context& context, UOpRef node) {
@@ -209,6 +219,9 @@ UOpRef apply(const Rule& rule, Context& context, UOpRef node) {
     const bool open = rule.fn == nullptr && match.element.scalar == Scalar::Void;
     if (open && (dtype_class(node->dtype) & rule.dtypes) == 0) return false;
     if (!holds(rule.when, match)) return false;
+    if (rule.types != nullptr &&
+        !rule.types(match[dsl::u]->dtype.element(), match.through.element(), node->dtype.element()))
+      return false;
     result = rule.fn != nullptr ? rule.fn(context, node, match) : build(context.graph, rule.rhs, match, node);
     return result != nullptr && result != node && result->dtype == node->dtype;
   });

@@ -12,6 +12,7 @@ bool may_be(const Pattern& pattern, int i, ir::Op op) {
   switch (node.kind) {
     case NodeKind::Operation:
     case NodeKind::AnySources:
+    case NodeKind::Through:
       return node.op == op;
     case NodeKind::Literal:
       return op == ir::Op::Const || op == ir::Op::Broadcast;
@@ -31,8 +32,10 @@ std::bitset<ir::kNumOps> source_ops(const Pattern& pattern) {
   if (pattern[0].kind != NodeKind::Operation) return ops;
   for (int s = 0; s < pattern[0].num_sources; ++s) {
     const PatternNode& source = pattern[pattern[0].sources[s]];
-    if (source.kind == NodeKind::Operation || source.kind == NodeKind::AnySources)
+    if (source.kind == NodeKind::Operation || source.kind == NodeKind::AnySources || source.kind == NodeKind::Through)
       ops.set(static_cast<std::size_t>(source.op));
+    if (source.kind == NodeKind::Lanes) ops.set(static_cast<std::size_t>(ir::Op::Extract));
+    if (source.kind == NodeKind::Stacked) ops.set(static_cast<std::size_t>(ir::Op::Stack));
   }
   return ops;
 }

@@ -1,5 +1,4 @@
-// Casts: of the same type, of bools, of constants (folded), of exact widenings. Where several types meet in one rule it
-// is a function.
+// Casts: of the same type, of bools, of constants (folded), of exact widenings.
 #include "compiler/rules/rules.h"
 
 namespace hearth::rules {
@@ -62,34 +61,28 @@ bool composes(DType a, DType b, DType c) {
   return true;
 }
 
-UOpRef cast_cast(Context& context, UOpRef node, const Match&) {
-  const UOpRef inner = node->source(0);
-  if (!inner->is(Op::Cast)) return nullptr;
-  const DType a = inner->source(0)->dtype.element(), b = inner->dtype.element(), c = node->dtype.element();
+bool casts_compose(DType a, DType b, DType c) {
   // Both wrap: only the low bits of C count. An index does not wrap: u64 -> i64 -> index may be negative.
   const bool wraps_through = ir::is_int(a) && ir::is_int(b) && ir::is_int(c) && !ir::is_index(b) && !ir::is_index(c) &&
                              ir::bit_width(b) >= ir::bit_width(c);
-  if (!wraps_through && !(exact(b, a) && composes(a, b, c))) return nullptr;
-  return context.graph.cast(inner->source(0), node->dtype);
+  return wraps_through || (exact(b, a) && composes(a, b, c));
 }
 
-UOpRef bitcast_bitcast(Context& context, UOpRef node, const Match&) {
-  const UOpRef inner = node->source(0);
-  if (inner->dtype == node->dtype) return inner;
-  if (!inner->is(Op::Bitcast)) return nullptr;
-  if (inner->source(0)->dtype == node->dtype) return inner->source(0);
-  return context.graph.make(Op::Bitcast, node->dtype, {inner->source(0)});
+// Bits stay what they are, in elements of any types of one size.
+bool bits_compose(DType a, DType b, DType c) {
+  return ir::byte_size(a) == ir::byte_size(b) && ir::byte_size(b) == ir::byte_size(c);
 }
 
 constexpr Rule kCastRules[] = {
     rule("cast_same", kAll, cast(x), x),
-    rule_fn("cast_cast", any(Op::Cast), cast_cast),
+    for_types(casts_compose, rule("cast_cast", kAll, cast(through(u)), cast(u))),
     // A comparison with zero is what a cast to bool means; of a bool widened before it is the bool.
     rule("bool_round_trip_ne", kInts, ne(cast(p), 0), p),
     rule("bool_round_trip_eq", kInts, eq(cast(p), 0), !p),
     // For floats 0 * x is no zero where x is infinite or NaN.
     rule("times_bool", kInts, cast(p) * x, where(p, x, 0)),
-    rule_fn("bitcast_bitcast", any(Op::Bitcast), bitcast_bitcast),
+    rule("bitcast_same", kAll, bitcast(x), x),
+    for_types(bits_compose, rule("bitcast_bitcast", kAll, bitcast(through_bits(u)), bitcast(u))),
 };
 
 }  // namespace

@@ -18,20 +18,9 @@ bool is_zero(UOpRef x) { return x->is_const() && x->int_value() == 0; }
 bool is_one(UOpRef x) { return x->is_const() && x->int_value() == 1; }
 std::span<const UOpRef> dims_of(UOpRef node) { return node->sources.subspan(1); }
 
-UOpRef with_first(Context& context, UOpRef node, UOpRef first) {
-  std::vector<UOpRef> sources(node->sources.begin(), node->sources.end());
-  sources[0] = first;
-  return context.graph.with_sources(node, sources);
-}
-
 // reshape and expand
 UOpRef same_shape(Context& context, UOpRef node, const Match&) {
   return std::ranges::equal(context.shapes.of(node->source(0)), dims_of(node)) ? node->source(0) : nullptr;
-}
-
-UOpRef twice(Context& context, UOpRef node, const Match&) {
-  const UOpRef inner = node->source(0);
-  return inner->is(node->op) ? with_first(context, node, inner->source(0)) : nullptr;
 }
 
 UOpRef permute_permute(Context& context, UOpRef node, const Match&) {
@@ -77,10 +66,6 @@ UOpRef flip_nothing(Context& context, UOpRef node, const Match&) {
   return nothing ? node->source(0) : nullptr;
 }
 
-UOpRef pad_nothing(Context&, UOpRef node, const Match&) {
-  return std::ranges::all_of(node->sources.subspan(2), is_zero) ? node->source(0) : nullptr;
-}
-
 UOpRef pad_pad(Context& context, UOpRef node, const Match&) {
   const UOpRef inner = node->source(0);
   if (!inner->is(Op::Pad) || inner->source(1) != node->source(1)) return nullptr;
@@ -113,14 +98,14 @@ UOpRef shrink_shrink(Context& context, UOpRef node, const Match&) {
 
 constexpr Rule kMovementRules[] = {
     rule_fn("reshape_same", any(Op::Reshape), same_shape),
-    rule_fn("reshape_reshape", any(Op::Reshape), twice),
+    rule("reshape_reshape", kAll, reshape(reshape(x, rest), rest), reshape(x, rest)),
     rule_fn("expand_same", any(Op::Expand), same_shape),
-    rule_fn("expand_expand", any(Op::Expand), twice),
+    rule("expand_expand", kAll, expand(expand(x, rest), rest), expand(x, rest)),
     rule_fn("permute_in_order", any(Op::Permute), permute_in_order),
     rule_fn("permute_permute", any(Op::Permute), permute_permute),
     rule_fn("flip_nothing", any(Op::Flip), flip_nothing),
     rule_fn("flip_flip", any(Op::Flip), flip_flip),
-    rule_fn("pad_nothing", any(Op::Pad), pad_nothing),
+    rule("pad_nothing", kAll, fork(Op::Pad, sources(x, y), sources(x, y, repeat(0))), x),
     rule_fn("pad_pad", any(Op::Pad), pad_pad),
     rule_fn("shrink_nothing", any(Op::Shrink), shrink_nothing),
     rule_fn("shrink_shrink", any(Op::Shrink), shrink_shrink),

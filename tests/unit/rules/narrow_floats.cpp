@@ -93,7 +93,8 @@ class Values {
       program.push_back({.kind = Step::Kind::Constant, .value = encode(scalar(place), value)});
       return;
     }
-    if (node.kind == NodeKind::Repeat) return compile(p, node.sources[0], place, program);
+    if (node.kind == NodeKind::Repeat || node.kind == NodeKind::Lanes || node.kind == NodeKind::Stacked)
+      return compile(p, node.sources[0], place, program);
     if (node.kind != NodeKind::Operation) throw std::logic_error("fp8: " + to_string(p, i));
     Sort sort = Sort::Unknown;
     for (int s = node.op == Op::Where ? 1 : 0; s < node.num_sources && sort == Sort::Unknown; ++s)

@@ -65,7 +65,9 @@ class Prover {
         to.push_back(encoding_.cases()[i].ways[chosen[i]]);
       }
       z3::solver solver = premises(from, to);
-      solver.add((!(*encoding_.lhs == *encoding_.rhs)).substitute(from, to));
+      expr equal = *encoding_.lhs == *encoding_.rhs;
+      if (encoding_.is_well_formed) equal = equal && *encoding_.is_well_formed;
+      solver.add((!equal).substitute(from, to));
       const z3::check_result found = ask(solver);
       if (found == z3::unknown) return {Verdict::Unknown, solver.reason_unknown()};
       if (found == z3::unsat) continue;
@@ -137,12 +139,15 @@ const char* to_string(Verdict verdict) {
 }
 
 Proof prove(const rewrite::Rule& rule, const Domain& domain, const Limits& limits) {
+  // Elements that are only moved are of any type: those of a byte stand for all.
+  if (moves_elements(rule) && domain.type != ir::Scalar::I8) return prove(rule, domain_of(ir::Scalar::I8), limits);
   if (is_narrow_float(domain)) return prove_by_values(rule, domain);
   if (const Proof premise = premise_of(rule, domain, limits); premise.verdict != Verdict::Proved) return premise;
   return domain.theory == Theory::Integer ? prove_integers(rule, domain, limits) : prove_finite(rule, domain, limits);
 }
 
 bool refuted(const rewrite::Rule& rule, const Domain& domain) {
+  if (moves_elements(rule) && domain.type != ir::Scalar::I8) return refuted(rule, domain_of(ir::Scalar::I8));
   if (is_narrow_float(domain)) return prove_by_values(rule, domain).verdict == Verdict::Refuted;
   const Limits limits;
   const unsigned limit = domain.theory == Theory::Integer ? limits.lemmas : limits.search;

@@ -33,6 +33,10 @@ std::string name_of(int capture) {
 
 }  // namespace
 
+bool moves_elements(const rewrite::Rule& rule) {
+  return has_op(rule.lhs, Op::Reshape) || has_op(rule.lhs, Op::Expand) || has_op(rule.lhs, Op::Pad);
+}
+
 RuleEncoding::RuleEncoding(z3::context& context, const rewrite::Rule& rule, const Domain& domain, Divisions divisions)
     : Z3Operations(context, domain), facts(context), rule_(rule), how_(divisions), pool_(context) {
   if (domain.theory == Theory::Integer && !rule.when.empty()) substitute_multiples(0);
@@ -42,12 +46,58 @@ RuleEncoding::RuleEncoding(z3::context& context, const rewrite::Rule& rule, cons
   Sort sort = rewrite::sort_of(rule.lhs, 0);
   if (sort == Sort::Unknown) sort = rewrite::sort_of(rule.rhs, 0);
   if (sort == Sort::Unknown) sort = Sort::Element;
+  if (moves_elements(rule)) place_ = context.int_const("place");
+  if (place_) facts.push_back(*place_ >= 0 && *place_ < length_of(rule.lhs, 0));
   lhs = encode(rule.lhs, 0, sort);
+  const unsigned num_facts = facts.size();
   rhs = encode(rule.rhs, 0, sort);
+  if (place_) {
+    is_well_formed = length_of(rule.lhs, 0) == length_of(rule.rhs, 0);
+    for (unsigned i = num_facts; i < facts.size(); ++i) is_well_formed = *is_well_formed && facts[static_cast<int>(i)];
+    facts.resize(num_facts);
+  }
   when = rule.when.empty() ? context.bool_val(true) : condition(rule.when, 0);
 }
 
+// Lengths of one axis: a capture's is a name of its own, the root's of an expand the same on both sides.
+expr RuleEncoding::length_of(const Pattern& p, int i) {
+  const PatternNode& node = p[i];
+  if (node.kind == NodeKind::Capture) {
+    const expr length = context_.int_const(("length_" + name_of(node.capture)).c_str());
+    return length;
+  }
+  if (node.op == Op::Pad) return length_of(p, node.sources[0]);  // with nothing before and behind it
+  return context_.int_const(i == 0 ? "length" : "length_inside");
+}
+
+expr RuleEncoding::encode_movement(const Pattern& p, int i) {
+  const PatternNode& node = p[i];
+  const expr outside = *place_, length = length_of(p, i), inner = length_of(p, node.sources[0]);
+  std::optional<expr> result;
+  if (node.op == Op::Reshape) {  // the elements stay in order, as many as they are
+    facts.push_back(length == inner);
+    result = encode(p, node.sources[0], Sort::Element);
+  } else if (node.op == Op::Expand) {
+    facts.push_back(inner >= 1 && (inner == length || inner == 1));
+    place_ = z3::ite(inner == 1, context_.int_val(0), outside);
+    result = encode(p, node.sources[0], Sort::Element);
+  } else {  // amounts are literals, equal on both ends
+    const std::int64_t before = node.num_sources > 2 ? p[p[node.sources[2]].sources[0]].value : 0;
+    place_ = outside - context_.int_val(before);
+    const expr inside = *place_ >= 0 && *place_ < inner;
+    result = z3::ite(inside, encode(p, node.sources[0], Sort::Element), encode(p, node.sources[1], Sort::Element));
+  }
+  place_ = outside;
+  return *result;
+}
+
 expr RuleEncoding::capture(int index) {
+  // A value with places: a function of them.
+  if (place_) {
+    const z3::func_decl at =
+        context_.function(name_of(index).c_str(), context_.int_sort(), constant("element").get_sort());
+    return at(*place_);
+  }
   if (captures_[index]) return *captures_[index];
   const bool is_bool = rewrite::is_bool_capture(index);
   const expr value = is_bool ? context_.bool_const(name_of(index).c_str()) : constant(name_of(index));
@@ -91,6 +141,8 @@ expr RuleEncoding::encode(const Pattern& p, int i, Sort place) {
       return exponent(node.capture);
     case NodeKind::Fold:
     case NodeKind::Repeat:  // in one lane, which stands for all
+    case NodeKind::Lanes:
+    case NodeKind::Stacked:
       return encode(p, node.sources[0], place);
     case NodeKind::Operation:
       return encode_operation(p, i, place);
@@ -111,6 +163,12 @@ expr RuleEncoding::encode_operation(const Pattern& p, int i, Sort place) {
       const expr a = encode(p, node.sources[0], sort);
       return a.is_bool() && domain().theory != Theory::Bool ? z3::ite(a, literal(1), literal(0)) : a;
     }
+    case Op::Reshape:
+    case Op::Expand:
+    case Op::Pad:
+      return encode_movement(p, i);
+    case Op::Bitcast:  // to the same type
+      return encode(p, node.sources[0], place);
     // An element or lane at a time.
     case Op::Contiguous:
     case Op::Cat:

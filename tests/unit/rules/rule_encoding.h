@@ -13,6 +13,9 @@
 
 namespace hearth::test {
 
+// Whether elements of the rule are at other places after it: such a rule says nothing of what they are.
+bool moves_elements(const rewrite::Rule& rule);
+
 class RuleEncoding : public Z3Operations {
  public:
   // How x div y is written. Exact: as Z3's own operation on vectors, which it multiplies out bit by bit. Named: as a
@@ -24,6 +27,8 @@ class RuleEncoding : public Z3Operations {
 
   z3::expr_vector facts;
   std::optional<expr> lhs, rhs, when;
+  // Of a rule that moves elements: what makes the right side well formed, which the left side's facts have to imply.
+  std::optional<expr> is_well_formed;
 
   // Every integer capture is near zero: where counterexamples and witnesses are looked for.
   void search_near_zero();
@@ -51,6 +56,9 @@ class RuleEncoding : public Z3Operations {
   expr encode_operation(const rewrite::Pattern& p, int i, rewrite::Sort place);
   rewrite::Sort operand_sort(const rewrite::Pattern& p, int i, rewrite::Sort place) const;
   expr capture(int index);
+  // What a movement has at the place at hand, of one axis (of a reshape: in row-major order).
+  expr encode_movement(const rewrite::Pattern& p, int i);
+  expr length_of(const rewrite::Pattern& p, int i);
   expr exponent(int capture);
   Division name_integers(Op op, const expr& a, const expr& b);
   Division name_vectors(Op op, const expr& a, const expr& b);
@@ -72,6 +80,7 @@ class RuleEncoding : public Z3Operations {
   std::vector<Case> cases_;
   std::vector<NamedDivision> divisions_;
   std::optional<expr> multiple_;
+  std::optional<expr> place_;  // where a rule of movements looks; none: elementwise
 };
 
 }  // namespace hearth::test
