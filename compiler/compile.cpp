@@ -2,6 +2,7 @@
 #include "compiler/compile.h"
 
 #include <optional>
+#include <unordered_set>
 
 #include "compiler/codegen/generator.h"
 #include "compiler/ir/shape.h"
@@ -31,6 +32,7 @@
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
 #include "compiler/passes/ranged/keep_scores.h"
+#include "compiler/passes/ranged/mark_branches.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/narrow_stages.h"
 #include "compiler/passes/ranged/rangeify.h"
@@ -38,6 +40,7 @@
 #include "compiler/passes/ranged/winograd.h"
 #include "compiler/passes/tensor/canonicalize.h"
 #include "compiler/passes/tensor/choose_blobs.h"
+#include "compiler/passes/tensor/separate_branches.h"
 #include "compiler/passes/tensor/split_reductions.h"
 #include "compiler/pipeline.h"
 #include "compiler/rules/rules.h"
@@ -55,12 +58,14 @@ static std::vector<ir::Shape> shapes_of(ir::Graph& g, UOpRef sink) {
   return all;
 }
 
-absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph& imported, Lowering& lowering) {
+absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph& imported, Lowering& lowering,
+                                             bool is_body) {
   const auto& [g, target, options, log] = lowering.compilation;
+  const bool has_branches = target.unit() == target::Unit::Share && !is_body;  // whose launches the host may skip
   std::vector<passes::Schedule> bodies;
   for (passes::ImportedLoop& loop : imported.loops) {
     UOpRef outputs = g.make(ir::Op::Sink, ir::Scalar::Void, loop.body.outputs);
-    HEARTH_ASSIGN_OR_RETURN(passes::Schedule body, schedule_of(outputs, loop.body, lowering));
+    HEARTH_ASSIGN_OR_RETURN(passes::Schedule body, schedule_of(outputs, loop.body, lowering, true));
     bodies.push_back(std::move(body));
   }
   const std::vector<ir::Shape> output_shapes = shapes_of(g, root);
@@ -68,6 +73,9 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   HEARTH_PASS(choose_blobs, Level::Tensor,
               passes::choose_blobs(g, root, {target, lowering.libraries, imported}, blobs));
   HEARTH_PASS(canonicalize, Level::Tensor, passes::canonicalize(g, root));
+  if (has_branches) {
+    HEARTH_PASS(separate_branches, Level::Tensor, passes::separate_branches(g, root));
+  }
   HEARTH_PASS(split_reductions, Level::Tensor, passes::split_reductions(g, root, target));
   HEARTH_PASS(rangeify, Level::Ranged, passes::rangeify(g, root));
   HEARTH_PASS(choose_layouts, Level::Ranged, passes::choose_layouts(g, root, target, !options.direct_convolutions()));
@@ -81,6 +89,11 @@ absl::StatusOr<passes::Schedule> schedule_of(UOpRef root, passes::ImportedGraph&
   }
   HEARTH_PASS(compute_at, Level::Ranged, passes::compute_at(g, root, target));
   HEARTH_PASS(keep_scores, Level::Ranged, passes::keep_scores(g, root, target));
+  if (has_branches) {
+    std::unordered_set<std::size_t> carried;
+    for (const passes::ImportedCarry& carry : imported.carried) carried.insert(carry.output);
+    HEARTH_PASS(mark_branches, Level::Ranged, passes::mark_branches(g, root, carried));
+  }
   // Each stage, once a form, by the list below; then buffers and launches in their order.
   passes::PassLog kernels = log.summed("kernels");
   const passes::LowerKernel lower = [&kernels](const auto& task, const auto& context) {

@@ -29,8 +29,9 @@ struct Lowering {
   std::vector<std::string> notes = {};  // of choices, for explain
 };
 
-// From tensors to kernels and their launches; the bodies of loops first, each a graph of its own.
-absl::StatusOr<passes::Schedule> schedule_of(ir::UOpRef root, passes::ImportedGraph& imported, Lowering& lowering);
+// From tensors to kernels and their launches; the bodies of loops first, each a graph of its own. `is_body`: of a loop.
+absl::StatusOr<passes::Schedule> schedule_of(ir::UOpRef root, passes::ImportedGraph& imported, Lowering& lowering,
+                                             bool is_body = false);
 
 // One kernel and the copies that it packs; nothing: it cannot be made in the memory that the task asks for.
 absl::StatusOr<std::optional<passes::Kernel>> lower_to_kernel(const passes::KernelTask& task,

@@ -10,6 +10,8 @@ inline constexpr std::uint32_t kGraphVersion = 1;     // graph.proto
 inline constexpr std::uint32_t kPlanVersion = 1;      // plan.proto
 // Plans with outputs that are made in the memory of inputs, which runtimes of before would take for another one.
 inline constexpr std::uint32_t kInPlacePlanVersion = 2;
+// Plans with launches that are run only where a bool in memory says so (and maybe with the above).
+inline constexpr std::uint32_t kConditionalPlanVersion = 3;
 inline constexpr std::uint32_t kWorkerVersion = 2;    // worker.proto frames
 inline constexpr std::uint32_t kPlanFileVersion = 1;  // docs/plan_file.md
 inline constexpr std::uint32_t kWeightsVersion = 1;   // weights.proto

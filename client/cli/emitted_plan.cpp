@@ -114,6 +114,8 @@ Json launches_json(const v1::Plan& plan) {
                         {"units", dim_json(launch.grid(), plan)},
                         {"max_units", dim_of(launch.grid(), plan).max()},
                         {"once", launch.once()}});
+    for (const v1::LaunchCondition& condition : launch.run_if())
+      launches.back()["run_if"].push_back({{"buffer", condition.buffer()}, {"value", condition.value()}});
   }
   return launches;
 }

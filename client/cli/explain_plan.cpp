@@ -38,13 +38,13 @@ absl::StatusOr<int> explain_plan_file(const std::string& path, bool json) {
   std::uint64_t launches = 0;
   for (const KernelRow& row : rows) {
     const std::uint64_t bytes = sizes[plan.kernels(static_cast<int>(row.place)).artifact()];
-    table.push_back({std::to_string(row.place), short_symbol(row.symbol),
-                     row.once ? "once" : std::to_string(row.launches), row.ops > 0 ? human_count(row.ops) : "-",
-                     human_bytes(static_cast<double>(bytes))});
+    table.push_back({std::to_string(row.place), short_symbol(row.symbol), row.runs(),
+                     row.ops > 0 ? human_count(row.ops) : "-", human_bytes(static_cast<double>(bytes))});
     kernels.push_back({{"symbol", row.symbol},
                        {"artifact_bytes", bytes},
                        {"once", row.once},
                        {"launches", row.launches},
+                       {"conditional_launches", row.conditional},
                        {"ops", row.ops}});
     if (row.once) continue;
     ops += row.ops * row.launches;

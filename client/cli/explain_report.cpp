@@ -128,8 +128,7 @@ void print_kernels(const ExplainReport& report) {
     const v1::ExplainedKernel& kernel = report.reply.kernels(i);
     const KernelRow& row = report.rows[static_cast<std::size_t>(i)];
     const std::string from = row.from();
-    table.push_back({std::to_string(i), from.empty() ? "-" : from, row.once ? "once" : std::to_string(row.launches),
-                     row.ops > 0 ? human_count(row.ops) : "-",
+    table.push_back({std::to_string(i), from.empty() ? "-" : from, row.runs(), row.ops > 0 ? human_count(row.ops) : "-",
                      row.peak_share() < 0 ? "-" : fixed(100 * row.peak_share(), 0) + " %", human_bytes(row.bytes),
                      size_of(kernel), kernel.cached() ? "yes" : "no", short_symbol(kernel.symbol())});
     if (!is_of_gpu) continue;
@@ -262,6 +261,7 @@ nlohmann::ordered_json report_json(const ExplainReport& report) {
                  {"cached", kernel.cached()},
                  {"once", kernel.once()},
                  {"launches", kernel.launches()},
+                 {"conditional_launches", report.rows[json["kernels"].size()].conditional},
                  {"ops", kernel.cost().ops()},
                  {"bytes_read", kernel.cost().bytes_read()},
                  {"bytes_written", kernel.cost().bytes_written()},
@@ -319,7 +319,7 @@ absl::Status print_kernel(const ExplainReport& report, const std::string& name, 
   Rows facts = {{"kernel", kernel.symbol()},
                 {"key", hex(kernel.key())},
                 {"from", kernel.source()},
-                {"runs", row.once ? "once, when the plan is prepared" : str_cat(row.launches, " a replay")},
+                {"runs", row.once ? "once, when the plan is prepared" : row.runs() + " a replay"},
                 {"work", str_cat(human_count(row.ops, "FLOP"), ", ", human_bytes(row.bytes), " moved a launch")},
                 {"code", str_cat(size_of(kernel), kernel.cached() ? ", was in the cache" : ", compiled now")},
                 {"opts", opts_of(kernel)}};

@@ -41,6 +41,12 @@ void count_launches(const v1::Plan& plan, const std::vector<std::int64_t>& value
   }
 }
 
+void count_conditional(const v1::Plan& plan, std::vector<KernelRow>& rows) {
+  for (const v1::Launch& launch : plan.launches()) {
+    if (!launch.run_if().empty() && launch.kernel() < rows.size()) ++rows[launch.kernel()].conditional;
+  }
+}
+
 }  // namespace
 
 std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const std::vector<std::int64_t>& values) {
@@ -66,6 +72,7 @@ std::vector<KernelRow> kernel_rows(const v1::ExplainResponse& explained, const s
     row.least_cycles = static_cast<double>(kernel.cost().least_cycles());
   }
   if (!values.empty()) count_launches(explained.plan(), values, rows);
+  count_conditional(explained.plan(), rows);
   return rows;
 }
 
@@ -83,6 +90,7 @@ std::vector<KernelRow> kernel_rows(const v1::Plan& plan) {
     row.once = plan.launches(i).once();
     row.launches += runs[static_cast<std::size_t>(i)];
   }
+  count_conditional(plan, rows);
   return rows;
 }
 
@@ -98,6 +106,12 @@ void add_times(const KernelTimes& times, std::vector<KernelRow>* rows) {
 std::string short_symbol(const std::string& symbol) {
   constexpr std::string_view kPrefix = "hearth_";
   return symbol.rfind(kPrefix, 0) == 0 ? symbol.substr(kPrefix.size()) : symbol;
+}
+
+std::string KernelRow::runs() const {
+  if (once) return "once";
+  return conditional == 0 ? std::to_string(launches)
+                          : str_cat(launches - std::min(conditional, launches), " to ", launches);
 }
 
 std::string KernelRow::node() const { return short_source(source.substr(0, source.find("; "))); }

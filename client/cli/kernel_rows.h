@@ -17,6 +17,7 @@ struct KernelRow {
   std::string source;          // nodes of the model; empty when not known
   std::uint64_t launches = 0;  // of a replay, or, with `once`, when the plan is prepared
   bool once = false;
+  std::uint64_t conditional = 0;        // of `launches`: those that a bool of the model may leave out (Plan's run_if)
   double ops = 0;                       // of one launch
   double bytes = -1;                    // moved by one launch; negative: not known
   double time_us = -1;                  // of its launches in a replay; negative: not measured
@@ -36,6 +37,8 @@ struct KernelRow {
   // The node or line of the model that most of its work is for, and that node's operator, else the same again.
   std::string node() const;
   std::string operator_name() const;
+  // "once", "2", or "0 to 2" where a bool of the model decides.
+  std::string runs() const;
   // "conv1 (Conv) +2": the node, and how many others; inputs of the model are none.
   std::string from() const;
 };

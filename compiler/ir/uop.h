@@ -159,7 +159,7 @@ struct StageInfo {
   std::uint32_t id = 0;  // unique within a graph
   bool forced = false;   // outputs and `contiguous`: never inlined
   bool kept = false;     // lives in its only reader's kernel, a row at a time (passes/ranged/compute_at)
-  bool choice = false;   // its value is where(a < b of variables, ...): see passes/kernel/choices
+  bool choice = false;   // its value is where(a < b of variables, or a stored bool, ...): see passes/ranged/choices
   bool operator==(const StageInfo&) const = default;
 };
 

@@ -57,6 +57,7 @@ struct CoreModel {
   std::int64_t elements_worth_parts = 1 << 18;  // a MiB of f32: a sum that is faster in parts by more than a fork costs
   std::int64_t parts_per_thread = 8;            // so that a slower core gets fewer
   double products_worth_a_launch = 1 << 16;     // below, a kernel's launch costs more than what a tile saves
+  double branch_work = 1 << 16;  // operations; below, skipping a branch saves less than launches of its own cost
 };
 
 inline constexpr CoreModel kCore;

@@ -27,7 +27,7 @@ std::string serialize_deterministically(const v1::Plan& plan) {
 // What a worker says is believed only as far as this: a plan that would make a client misbehave is refused there too.
 absl::Status check_lowered(const v1::LoweredPlan& lowered) {
   const v1::Plan& plan = lowered.plan();
-  const bool is_known = plan.version() == kPlanVersion || plan.version() == kInPlacePlanVersion;
+  const bool is_known = plan.version() >= kPlanVersion && plan.version() <= kConditionalPlanVersion;
   if (!is_known || plan.kernels_size() != lowered.kernels_size()) {
     return absl::InternalError(absl::StrCat("the compiler returned a plan of version ", plan.version(), " with ",
                                             plan.kernels_size(), " kernels and ", lowered.kernels_size(),

@@ -31,6 +31,7 @@ class HostProgram final : public Program {
     using Clock = std::chrono::steady_clock;
     const FloatModeScope mode(subnormals_);
     rows_.run_all([&](const Rows::Fork& fork) {
+      if (fork.is_conditional && !rows_.runs(fork)) return;
       for (std::uint32_t i = fork.first_step; i < fork.end_step; ++i) {
         const Rows::Step& step = rows_.steps[i];
         const Clock::time_point before = Clock::now();
@@ -69,6 +70,7 @@ class HostProgram final : public Program {
   }
 
   void run(const Rows::Fork& fork, bool recorded = false) {
+    if (fork.is_conditional && !rows_.runs(fork)) return;
     Job job = {*this, fork};
     const auto task = recorded ? run_job_recorded : run_job;
     const std::int64_t units = rows_.steps[fork.first_step].grid;  // of each

@@ -45,7 +45,7 @@ void Rows::add_forks() {
     while (region != plan->regions.end() && region->first_launch < steps[i].launch) ++region;
     if (region != plan->regions.end() && region->first_launch == steps[i].launch)
       limit = &region->fork, end = i + region->num_launches;  // none of them is a once launch
-    forks.push_back({i, end, limit->min_units, limit});
+    forks.push_back({i, end, limit->min_units, limit, !plan->launches[steps[i].launch].run_if.empty()});
     i = end;
   }
 }
@@ -90,6 +90,12 @@ absl::Status Rows::set_values(const std::vector<std::int64_t>& now) {
   }
   for (Fork& fork : forks) fork.min_units_per_thread = fork.limit->evaluate(now.data());
   return absl::OkStatus();
+}
+
+bool Rows::runs(const Fork& fork) const {
+  return std::ranges::all_of(plan->launches[steps[fork.first_step].launch].run_if, [this](const PlanCondition& of) {
+    return (*static_cast<const std::uint8_t*>(memory[of.buffer]) != 0) == of.value;
+  });
 }
 
 void Rows::place() {

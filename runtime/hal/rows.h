@@ -31,6 +31,7 @@ struct Rows {
     std::uint32_t first_step = 0, end_step = 0;
     std::int64_t min_units_per_thread = 1;  // for the variables' values
     const ForkLimit* limit = nullptr;       // of the plan
+    bool is_conditional = false;            // one launch that is not always run, see runs()
   };
   struct View {
     std::uint32_t buffer = 0;
@@ -53,6 +54,9 @@ struct Rows {
   // Addresses as `memory` has them; a view's are those of a step, see_step.
   void place();
   void see_step(const Loop& loop, std::int64_t step);
+
+  // Whether a conditional launch is to be run, as the bools in the host's memory say now.
+  bool runs(const Fork& fork) const;
 
   // Calls run(fork) for all forks in their order, those of loops again and again.
   template <typename Run>

@@ -12,6 +12,7 @@
 #include "proto/versions.h"
 #include "runtime/plan/fork_limit.h"
 #include "runtime/plan/invalid_plan.h"
+#include "runtime/plan/plan_conditions.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_regions.h"
 
@@ -158,7 +159,7 @@ absl::Status check_carried(const v1::Plan& wire, Plan& plan) {
     const v1::PlanBuffer& from = wire.buffers(i);
     const std::string place = str_cat("buffer ", i);
     if (from.in_place() && !from.has_carried_to()) return invalid_plan(place, ": it is made in the place of no input");
-    if (from.in_place() && wire.version() != kInPlacePlanVersion)
+    if (from.in_place() && wire.version() < kInPlacePlanVersion)
       return invalid_plan(place, ": it is made in the place of an input, which plans of version ", wire.version(),
                           " do not have");
     if (!from.has_carried_to()) continue;
@@ -356,10 +357,10 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   if (!wire.ParseFromArray(bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT32_MAX)))) {
     return invalid_plan("the ", bytes.size(), " bytes are not a serialized plan");
   }
-  if (wire.version() != kPlanVersion && wire.version() != kInPlacePlanVersion) {
-    return absl::FailedPreconditionError(str_cat("plan: version ", wire.version(),
-                                                 "; this runtime understands versions ", kPlanVersion, " and ",
-                                                 kInPlacePlanVersion, "; use a client and a daemon of one release"));
+  if (wire.version() < kPlanVersion || wire.version() > kConditionalPlanVersion) {
+    return absl::FailedPreconditionError(
+        str_cat("plan: version ", wire.version(), "; this runtime understands versions ", kPlanVersion, " to ",
+                kConditionalPlanVersion, "; use a client and a daemon of one release"));
   }
   if (std::max({wire.vars_size(), wire.buffers_size(), wire.kernels_size(), wire.launches_size(), wire.loops_size(),
                 wire.regions_size()}) > kMaxItems) {
@@ -382,6 +383,7 @@ absl::StatusOr<Plan> parse_plan(std::string_view bytes) {
   HEARTH_RETURN_IF_ERROR(check_kernels(wire, plan));
   HEARTH_RETURN_IF_ERROR(check_launches(wire, plan));
   HEARTH_RETURN_IF_ERROR(check_regions(wire, plan));
+  HEARTH_RETURN_IF_ERROR(check_conditions(wire, plan));
   return plan;
 }
 

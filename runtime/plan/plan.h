@@ -75,6 +75,12 @@ struct ForkLimit {
   std::int64_t least() const { return at ? std::max<std::int64_t>(1, at->min()) : min_units; }
 };
 
+// A single bool in memory, and the value for which a launch is run.
+struct PlanCondition {
+  std::uint32_t buffer = 0;
+  bool value = false;
+};
+
 struct PlanLaunch {
   std::uint32_t kernel = 0;
   std::vector<std::uint32_t> buffers;
@@ -82,7 +88,8 @@ struct PlanLaunch {
   Expr grid;
   bool once = false;
   ForkLimit fork;
-  std::optional<Expr> num_ops;  // at the variables' values; nothing: the kernel's
+  std::optional<Expr> num_ops;        // at the variables' values; nothing: the kernel's
+  std::vector<PlanCondition> run_if;  // all of them hold, or it is not run
 };
 
 struct PlanLoop {

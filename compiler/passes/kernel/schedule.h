@@ -37,6 +37,13 @@ struct PlannedBuffer {
   std::optional<std::uint32_t> loop;  // used within one step of it only
 };
 
+// A bool in a buffer of one element, and the value for which a launch is run.
+struct PlannedCondition {
+  std::uint32_t buffer = 0;
+  bool value = false;
+  bool operator==(const PlannedCondition&) const = default;
+};
+
 struct PlannedLaunch {
   std::uint32_t kernel = 0;
   std::vector<std::uint32_t> buffers;  // param slot -> buffer; slot 0 is stored to
@@ -44,7 +51,8 @@ struct PlannedLaunch {
   ir::UOpRef grid = nullptr;           // over the graph's vars
   LaunchWork launch_work;              // of one run, likewise
   bool once = false;
-  std::optional<std::uint32_t> loop;  // that it is a part of
+  std::optional<std::uint32_t> loop;          // that it is a part of
+  std::vector<PlannedCondition> run_if = {};  // all of them hold; else it is not run
 };
 
 struct PlannedLoop {

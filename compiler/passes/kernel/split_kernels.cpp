@@ -11,11 +11,12 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/import/import_expr.h"
 #include "compiler/passes/kernel/append_loop.h"
-#include "compiler/passes/kernel/choices.h"
 #include "compiler/passes/kernel/kernel_memo.h"
+#include "compiler/passes/kernel/launch_order.h"
 #include "compiler/passes/kernel/main_source.h"
 #include "compiler/passes/kernel/scatter.h"
 #include "compiler/passes/kernel/summed_slots.h"
+#include "compiler/passes/ranged/choices.h"
 #include "compiler/passes/ranged/invariant_stages.h"
 #include "compiler/passes/ranged/stages.h"
 #include "compiler/passes/report.h"
@@ -52,11 +53,14 @@ class Splitter {
     std::vector<UOpRef> stages = stages_in_order(sink_);
     place_outputs();
     for (std::uint32_t i = 0; i < imported_.carried.size(); ++i) place_carried(i);
-    for (UOpRef stage : stages) {
-      if (auto s = build(stage); !s.ok()) return s;
-    }
+    for (UOpRef stage : stages) HEARTH_RETURN_IF_ERROR(build(stage));
     check_readers();
-    if (auto s = compute_in_copies(); !s.ok()) return s;
+    HEARTH_RETURN_IF_ERROR(compute_in_copies());
+    order_ = launch_order(g_, order_, [this](UOpRef stage) {
+      std::vector<UOpRef> all;
+      for (const Built& built : built_.at(stage)) all.push_back(built.runs_if);
+      return all;
+    });
     for (UOpRef stage : stages) place_stage(stage);
     for (UOpRef stage : order_) add_launches(stage);
     for (PlannedKernel& kernel : out_.kernels) kernel.source = source_of(kernel);
@@ -171,13 +175,10 @@ class Splitter {
       for (UOpRef x : stage_body(stage)) {
         if (x->is(Op::Buffer) && x->as<ir::BufferInfo>().id == id) buffer = x;
       }
-      std::optional<Kernel> kernel;
       if (buffer) {
-        HEARTH_ASSIGN_OR_RETURN(kernel, memo_.lower_in_place(stage, buffer));
-      }
-      if (kernel) {
-        built.push_back({*std::move(kernel), nullptr});
-        return absl::OkStatus();
+        HEARTH_ASSIGN_OR_RETURN(std::optional<Kernel> kernel, memo_.lower_in_place(stage, buffer));
+        if (kernel) built.push_back({*std::move(kernel), nullptr});
+        if (!built.empty()) return absl::OkStatus();
       }
       out_.not_in_place.push_back(carried->second);
     }
@@ -325,12 +326,14 @@ class Splitter {
     launch.grid = built.grid;
     launch.launch_work = built.launch_work;
     launch.once = once;
-    if (runs_if) {
+    const RunsIf runs = taken_apart(g_, runs_if);
+    if (runs.units) {
       UOpRef num_ops = launch.launch_work.num_ops;
       if (!num_ops) num_ops = g_.index(static_cast<std::int64_t>(built.num_ops));
-      launch.launch_work.num_ops = ir::fold_mul(g_, runs_if, num_ops);
-      launch.grid = ir::fold_mul(g_, runs_if, launch.grid);
+      launch.launch_work.num_ops = ir::fold_mul(g_, runs.units, num_ops);
+      launch.grid = ir::fold_mul(g_, runs.units, launch.grid);
     }
+    for (const auto& [decides, value] : runs.bools) launch.run_if.push_back({buffer_id(decides, {}), value});
     const std::string& text = text_of(built.root);
     auto [found, added] = kernel_of_.emplace(text, out_.kernels.size());
     if (added) {

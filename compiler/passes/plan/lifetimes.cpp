@@ -40,6 +40,7 @@ std::vector<Span> spans_of_buffers(const Schedule& schedule) {
   const std::vector<Span> loops = spans_of_loops(schedule);
   for (std::size_t l = 0; l < schedule.launches.size(); ++l) {
     const PlannedLaunch& launch = schedule.launches[l];
+    for (const PlannedCondition& condition : launch.run_if) include(spans[condition.buffer], Span(l, l));
     for (std::uint32_t b : launch.buffers) {
       const bool outlives_step = launch.loop && schedule.buffers[b].loop != launch.loop;
       include(spans[b], outlives_step ? loops[*launch.loop] : Span(l, l));

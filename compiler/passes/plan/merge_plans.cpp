@@ -285,6 +285,7 @@ class Merger {
       added = plan.launches(i);
       added.set_kernel(kernels_[added.kernel()]);
       for (std::uint32_t& buffer : *added.mutable_buffers()) buffer = moved(buffer);
+      for (v1::LaunchCondition& condition : *added.mutable_run_if()) condition.set_buffer(moved(condition.buffer()));
       if (added.once()) continue;
       *added.mutable_grid() = only_for_part(added.grid());
       if (added.has_min_units_at()) *added.mutable_min_units_at() = within_part(added.min_units_at());

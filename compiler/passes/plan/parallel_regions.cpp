@@ -34,8 +34,8 @@ class Region {
 
   bool may_begin(const PlannedLaunch& launch) const {
     const PlannedKernel& kernel = schedule_.kernels[launch.kernel];
-    return !launch.once && launch.grid->bounds.max > 1 && kernel.work <= kCore.work_of_a_region &&
-           kernel.accesses.size() == launch.buffers.size();
+    return !launch.once && launch.run_if.empty() && launch.grid->bounds.max > 1 &&
+           kernel.work <= kCore.work_of_a_region && kernel.accesses.size() == launch.buffers.size();
   }
   bool is_worth_a_fork(double least_work) const { return num_launches_ > 1 && work_ >= least_work; }
   PlannedRegion planned() const {

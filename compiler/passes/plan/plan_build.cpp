@@ -85,7 +85,10 @@ v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::T
   const auto fork_work = static_cast<std::int64_t>(target.fork_work());
   v1::LoweredPlan out;
   v1::Plan& plan = *out.mutable_plan();
-  plan.set_version(schedule.in_place.empty() ? kPlanVersion : kInPlacePlanVersion);
+  const bool has_conditions = std::ranges::any_of(schedule.launches, [](const auto& l) { return !l.run_if.empty(); });
+  plan.set_version(has_conditions              ? kConditionalPlanVersion
+                   : schedule.in_place.empty() ? kPlanVersion
+                                               : kInPlacePlanVersion);
   *plan.mutable_target() = target.record();
   *plan.mutable_vars() = graph.vars();
   for (const PlannedBuffer& b : schedule.buffers) {
@@ -146,6 +149,11 @@ v1::LoweredPlan build_plan(ir::Graph& g, const PlanParts& parts, const target::T
     launch.mutable_vars()->Add(l.vars.begin(), l.vars.end());
     *launch.mutable_grid() = export_length(l.grid);
     launch.set_once(l.once);
+    for (const PlannedCondition& condition : l.run_if) {
+      v1::LaunchCondition& added = *launch.add_run_if();
+      added.set_buffer(condition.buffer);
+      added.set_value(condition.value);
+    }
     launch.set_min_units_per_thread(min_units(schedule.kernels[l.kernel].work, l.grid, target));
     if (ir::UOpRef at = units_worth_a_thread(g, l.launch_work.work, l.grid, fork_work))
       *launch.mutable_min_units_at() = export_expr(at);

@@ -116,10 +116,16 @@ static int run(void) {
     const uint64_t num_vars = number();
     int64_t* vars = calloc(num_vars + 1, sizeof(int64_t));
     for (uint64_t v = 0; v < num_vars; ++v) vars[v] = (int64_t)number();
+    int runs = 1;
+    for (uint64_t c = number(); c > 0; --c) {
+      const uint8_t* const data = blocks[number()].data;
+      const int is_true = data[number()] != 0;
+      if (is_true != (int)number()) runs = 0;
+    }
     hearth_kernel_fn kernel;
     *(void**)&kernel = dlsym(from->library, symbol);
     if (kernel == NULL) return refuse(dlerror());
-    kernel(buffers, vars, begin, end);
+    if (runs) kernel(buffers, vars, begin, end);
     free(buffers);
     free(vars);
   }

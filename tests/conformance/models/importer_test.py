@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Models as today's tools write them: functions with newer fields, nodes in any order, defaults that callers replace,
 shapes computed by whatever operators, lengths that are expressions of names. Expected values: numpy."""
+import json
+
 import onnx
 
 from places import Cases, F, H, I, U64, ints, model, node, np, skipping
@@ -244,6 +246,54 @@ class Shapes(Cases):
             for words in ((), ("--dim", "b=1:4", "--dim", "s=4:16")):
                 with self.subTest(cut=name, words=words):
                     self.check(made, {"x": x}, {"y": want}, *words)
+
+
+class Branches(Cases):
+    """An If whose condition a replay decides: one of its branches runs, whichever it is."""
+    x, w, v = (rng.standard_normal((16, 96)).astype(F), rng.standard_normal((96, 96)).astype(F) / 10,
+               rng.standard_normal((96, 96)).astype(F) / 10)
+
+    def branching(self, condition=(), inputs=None, weights=None):
+        def branch(nodes, result):
+            return helper.make_graph(nodes, result, [], [helper.make_tensor_value_info(result, 1, None)])
+        then = branch([node("MatMul", ["x", "w"], ["a"]), node("Tanh", ["a"], ["b"]), node("MatMul", ["b", "v"], ["t"])], "t")
+        other = branch([node("MatMul", ["x", "v"], ["c"]), node("Abs", ["c"], ["e"])], "e")
+        return model([*condition, node("If", ["which"], ["r"], then_branch=then, else_branch=other),
+                      node("Neg", ["r"], ["y"])], {"x": self.x, **(inputs or {})}, {"y": F},
+                     {"w": self.w, "v": self.v, **(weights or {})}, 18)
+
+    def want(self, taken, x):
+        x, w, v = (a.astype(np.float64) for a in (x, self.w, self.v))
+        return {"y": (-np.tanh(x @ w) @ v if taken else -np.abs(x @ v)).astype(F)}
+
+    def test_either_branch_of_a_condition_that_is_an_input(self):
+        for shape in ((), (1,)):
+            made = self.branching(inputs={"which": np.zeros(shape, np.bool_)})
+            for taken in (True, False):
+                with self.subTest(taken=taken, shape=shape):
+                    self.check(made, {"x": self.x, "which": np.full(shape, taken)}, self.want(taken, self.x), rtol=1e-4, atol=1e-5)
+
+    def test_either_branch_of_a_condition_that_is_computed(self):
+        made = self.branching([node("ReduceSum", ["x"], ["m"], keepdims=0), node("Greater", ["m", "zero"], ["which"])],
+                              weights={"zero": np.zeros((), F)})
+        for taken in (True, False):
+            x = np.abs(self.x) if taken else -np.abs(self.x)
+            for words in ((), ("--threads", "3")):
+                with self.subTest(taken=taken, words=words):
+                    self.check(made, {"x": x}, self.want(taken, x), *words, rtol=1e-4, atol=1e-5)
+
+    def test_explain_and_emit_say_which_kernels_a_condition_may_leave_out(self):
+        path = self.folder / "if.onnx"
+        path.write_bytes(self.branching(inputs={"which": np.zeros((), np.bool_)}).SerializeToString())
+        explained = self.hearth_json("explain", path, "--json", "--device", "cpu")
+        conditional = [k for k in explained["kernels"] if k["conditional_launches"]]
+        self.assertGreaterEqual(len(conditional), 3)
+        self.assertIn("0 to 1", self.hearth("explain", path, "--device", "cpu"))
+        self.hearth("emit", path, "--target", "cpu:x86-64-v3", "--output-dir", self.folder / "emitted")
+        launches = json.loads((self.folder / "emitted" / "manifest.json").read_text())["launches"]
+        which = {c["value"] for launch in launches for c in launch.get("run_if", [])}
+        self.assertEqual(which, {True, False})
+        self.assertEqual(len({c["buffer"] for launch in launches for c in launch.get("run_if", [])}), 1)
 
 
 class Pads(Cases):

@@ -100,6 +100,15 @@ class Cases(unittest.TestCase):
         return {o["name"]: np.load(o.get("file") or place / "out" / f"{o['name']}.npy")
                 for o in json.loads(ran.stdout)["outputs"]}
 
+    def hearth(self, *words):
+        ran = subprocess.run([BIN / "hearth", *map(str, words)], env=self.environment, capture_output=True, text=True,
+                             timeout=300)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return ran.stdout
+
+    def hearth_json(self, *words):
+        return json.loads(self.hearth(*words))
+
     def check(self, made, feeds, want, *words, rtol=0.0, atol=0.0, signs=False, devices=None):
         """`want`: arrays by name. Exact unless a tolerance is given; NaN equals NaN."""
         for device in devices or self.devices:

@@ -240,8 +240,12 @@ absl::Status Program::launch(const v1::Launch& launch, const Feed& feed, Executi
     recorded.workgroup_size = target_.gpu().workgroup_size();
     for (const std::uint32_t buffer : launch.buffers()) recorded.buffers.push_back(memory.addresses[buffer]);
     recorded.vars = vars;
+    for (const v1::LaunchCondition& condition : launch.run_if())
+      recorded.run_if.emplace_back(memory.addresses[condition.buffer()], condition.value());
     return absl::OkStatus();
   }
+  for (const v1::LaunchCondition& condition : launch.run_if())
+    if ((*memory.addresses[condition.buffer()] != 0) != condition.value()) return absl::OkStatus();
   if (execution == Execution::Compiled) {
     std::vector<void*> slots;
     for (const std::uint32_t buffer : launch.buffers()) slots.push_back(memory.addresses[buffer]);

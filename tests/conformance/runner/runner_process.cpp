@@ -87,17 +87,26 @@ absl::Status RunnerProcess::run(std::span<const RunnerBlock> blocks, std::span<c
     request.number(static_cast<std::uint64_t>(launch.begin));
     request.number(static_cast<std::uint64_t>(launch.end));
     request.number(launch.workgroup_size);
-    request.number(launch.buffers.size());
-    for (const std::uint8_t* buffer : launch.buffers) {
+    bool is_inside = true;
+    const auto place = [&](const std::uint8_t* buffer) {
       // One past the end is an empty buffer's place.
       const auto in = std::ranges::find_if(
           blocks, [&](const RunnerBlock& b) { return buffer >= b.data && buffer <= b.data + b.size; });
-      if (in == blocks.end()) return absl::InternalError("runner: a buffer lies in no block");
+      is_inside = is_inside && in != blocks.end();
+      if (!is_inside) return;
       request.number(static_cast<std::uint64_t>(in - blocks.begin()));
       request.number(static_cast<std::uint64_t>(buffer - in->data));
-    }
+    };
+    request.number(launch.buffers.size());
+    for (const std::uint8_t* buffer : launch.buffers) place(buffer);
     request.number(launch.vars.size());
     for (const std::int64_t var : launch.vars) request.number(static_cast<std::uint64_t>(var));
+    request.number(launch.run_if.size());
+    for (const auto& [stored_bool, value] : launch.run_if) {
+      place(stored_bool);
+      request.number(value ? 1 : 0);
+    }
+    if (!is_inside) return absl::InternalError("runner: a buffer lies in no block");
   }
   WireReader reply;
   if (!request.send(to_) || !reply.receive(from_)) return ended();

@@ -32,6 +32,7 @@ struct RunnerLaunch {
   std::uint32_t workgroup_size = 1;
   std::vector<const std::uint8_t*> buffers;  // each inside of a block
   std::vector<std::int64_t> vars;
+  std::vector<std::pair<const std::uint8_t*, bool>> run_if = {};  // single bools, and the values that they have to have
 };
 
 class RunnerProcess {

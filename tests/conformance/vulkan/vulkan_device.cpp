@@ -258,6 +258,7 @@ void VulkanDevice::run(WireReader& request, WireWriter& reply) {
     launch.row.resize(1 + used.size());
     const std::uint64_t vars = request.number();
     for (std::uint64_t i = 0; i < vars; ++i) launch.row.push_back(request.number());
+    if (request.number() != 0) throw std::runtime_error("a condition of a launch on a GPU");
     rows.push_back(rounded(size));
     size = rows.back() + 8 * launch.row.size();
   }
