@@ -22,11 +22,13 @@
 #include "compiler/passes/ranged/choose_layouts.h"
 #include "compiler/passes/ranged/compute_at.h"
 #include "compiler/passes/ranged/fuse.h"
+#include "compiler/passes/ranged/mark_branches.h"
 #include "compiler/passes/ranged/merge_loads.h"
 #include "compiler/passes/ranged/rangeify.h"
 #include "compiler/passes/ranged/winograd.h"
 #include "compiler/passes/tensor/canonicalize.h"
 #include "compiler/passes/tensor/choose_blobs.h"
+#include "compiler/passes/tensor/separate_branches.h"
 #include "compiler/passes/tensor/split_reductions.h"
 #include "compiler/pipeline.h"
 #include "compiler/rules/rules.h"
@@ -198,6 +200,10 @@ absl::StatusOr<std::string> run_pass(std::string_view pass, const std::string& t
   }
   if (pass == "canonicalize") {
     result = passes::canonicalize(g, root);
+  } else if (pass == "separate_branches") {
+    result = passes::separate_branches(g, root);
+  } else if (pass == "mark_branches") {
+    result = passes::mark_branches(g, root, {});
   } else if (pass == "split_reductions") {
     v1::Target target = small_target();
     target.set_threads(2);

@@ -1,8 +1,6 @@
 #include "compiler/passes/tensor/separate_branches.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,32 +35,21 @@ class Branches {
     }
     if (conditions_.empty()) return;
     find_demand();
-    find_work();
+    find_varying();
   }
 
   // Wheres whose branches are worth kernels of their own, and their bools.
-  void choose(std::unordered_set<UOpRef>& wheres, std::unordered_set<UOpRef>& bools) const {
+  void choose(std::unordered_set<UOpRef>& wheres, std::unordered_set<UOpRef>& bools) {
     for (const auto& [where, condition] : conditions_) {
-      for (const bool value : {true, false}) {
-        const Literal literal{condition, value};
-        const auto work = work_.find(literal);
-        if (work == work_.end() || work->second < kCore.branch_work) continue;
-        if (!needs(computed(where->source(value ? 1 : 2)), literal)) continue;
-        wheres.insert(where);
-        bools.insert(condition);
-      }
+      if (!is_worth_kernels(where->source(1), {condition, true}) &&
+          !is_worth_kernels(where->source(2), {condition, false}))
+        continue;
+      wheres.insert(where);
+      bools.insert(condition);
     }
   }
 
  private:
-  static bool is_view(UOpRef x) { return ir::op_class(x->op) == ir::OpClass::Movement && !x->is(Op::Pad); }
-
-  // What a view is of.
-  static UOpRef computed(UOpRef x) {
-    while (is_view(x) && !x->is(Op::Cat)) x = x->source(0);
-    return x;
-  }
-
   // The one bool that decides a where; null: there is none, or it is known.
   UOpRef condition_of(UOpRef node) {
     if (!node->is(Op::Where)) return nullptr;
@@ -101,28 +88,38 @@ class Branches {
     }
   }
 
-  // Operations of a replay that are needed for a bool's value alone.
-  void find_work() {
-    std::unordered_set<UOpRef> varying;
+  // Whether inputs change it.
+  void find_varying() {
     for (UOpRef node : order_) {
       const bool is_input = node->is(Op::Buffer) && node->as<ir::BufferInfo>().kind == ir::BufferKind::Input;
-      const bool varies = is_input || std::ranges::any_of(node->sources, [&](UOpRef s) { return varying.contains(s); });
-      if (!varies) continue;
-      varying.insert(node);
-      double work = 0;
-      if (ir::is_elementwise(node->op)) work = elements_of(shapes_, node);
-      if (node->is(Op::ReduceAxis)) work = elements_of(shapes_, node->source(0));
-      if (work > 0) {
-        for (const Literal& literal : demand_[node]) work_[literal] += work;
-      }
+      if (is_input || std::ranges::any_of(node->sources, [&](UOpRef s) { return varying_.contains(s); }))
+        varying_.insert(node);
     }
+  }
+
+  // Whether what makes `branch` and is needed for the bool's value alone has reductions, and enough operations. What is
+  // elementwise only is computed where it is chosen.
+  bool is_worth_kernels(UOpRef branch, const Literal& literal) {
+    double work = 0;
+    bool has_reduction = false;
+    std::unordered_set<UOpRef> seen;
+    std::vector<UOpRef> left = {branch};
+    while (!left.empty()) {
+      UOpRef node = left.back();
+      left.pop_back();
+      if (!varying_.contains(node) || !needs(node, literal) || !seen.insert(node).second) continue;
+      if (ir::is_elementwise(node->op)) work += elements_of(shapes_, node);
+      if (node->is(Op::ReduceAxis)) has_reduction = true, work += elements_of(shapes_, node->source(0));
+      left.insert(left.end(), node->sources.begin(), node->sources.end());
+    }
+    return has_reduction && work >= kCore.branch_work;
   }
 
   ir::ShapeCache shapes_;
   const std::vector<UOpRef> order_;
   std::unordered_map<UOpRef, UOpRef> conditions_;  // of wheres
   std::unordered_map<UOpRef, Literals> demand_;
-  std::map<Literal, double> work_;
+  std::unordered_set<UOpRef> varying_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // branch that is taken alone (passes/ranged/mark_branches, passes/ranged/choices).
 //
 // A branch is what is needed for one value of the bool only: every way from it to an output goes through where(bool, a,
-// b) on its side. It is worth kernels of its own where it does more operations than launches cost
+// b) on its side. It is worth kernels of its own where it has reductions and does more operations than launches cost
 // (CoreModel::branch_work). Loops, blobs and scatters, and what they read, are always run.
 #pragma once
 #include "compiler/ir/graph.h"
