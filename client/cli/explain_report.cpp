@@ -53,7 +53,7 @@ std::string size_of(const v1::ExplainedKernel& kernel) {
 // The work of all launches of a replay.
 struct Work {
   double ops = 0, bytes = 0;
-  std::uint64_t launches = 0;
+  std::uint64_t launches = 0, conditional = 0;
   std::uint32_t kernels = 0, once = 0;
 };
 
@@ -64,6 +64,7 @@ Work work_of(const std::vector<KernelRow>& rows) {
     work.once += row.once;
     if (row.once) continue;
     work.launches += row.launches;
+    work.conditional += std::min(row.conditional, row.launches);
     work.ops += row.ops * row.launches;
     work.bytes += std::max(0.0, row.bytes) * row.launches;
   }
@@ -99,6 +100,8 @@ void print_summary_of(const ExplainReport& report) {
   const v1::ExplainResponse& reply = report.reply;
   const Work work = work_of(report.rows);
   std::string kernels = str_cat(work.kernels, ", ", launches_text(reply.plan(), work.launches));
+  if (work.conditional > 0)
+    str_append(&kernels, ", ", work.conditional, " of them only where the model's conditions say so");
   if (work.once > 0) str_append(&kernels, "; ", work.once, " of them run once, when the plan is prepared");
   Rows facts = {
       {"model", report.path},

@@ -167,5 +167,37 @@ TEST_CASE("branches: half precision, and lengths that vary") {
   if (!on_gpu()) CHECK(conditions_of(program).contains(true));
 }
 
+// Products, sums and choices by three bools, one of which is computed, of whatever was made before.
+TEST_CASE("branches: random nets of products and choices are right for all values of their bools") {
+  int conditional = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Random random(seed);
+    Square s;
+    GraphBuilder& b = s.b;
+    const Node second = b.input(v1::BOOL, {}), sum = b.reduce(v1::REDUCE_SUM, s.x, {0, 1});
+    const std::vector<Node> bools = {s.condition, second, b.op(v1::LT, {b.fill(v1::F32, {0, 0}, {1, 1}), sum})};
+    std::vector<Node> values = {s.x, s.w};
+    for (int i = 0; i < 9; ++i) {
+      const Node left = random.pick(values), right = random.pick(values);
+      const std::int64_t kind = random.in(0, 4);
+      values.push_back(kind <= 1   ? b.op(v1::TANH, {s.times(left, right)})
+                       : kind == 2 ? b.op(v1::SUB, {left, right})
+                                   : chosen(b, random.pick(bools), left, right, s.shape));
+    }
+    b.output(chosen(b, random.pick(bools), values[values.size() - 1], values[values.size() - 2], s.shape));
+    if (random.one_in(2)) b.output(random.pick(values));
+    Program program(b.graph(), on_gpu() ? gpu_target() : seed % 3 == 0 ? threaded_target() : host_target());
+    for (const bool value : {true, false}) {
+      for (Feed feed : s.feeds()) {
+        feed.inputs.push_back(one_bool(value));
+        INFO("seed " << seed);
+        program.check(feed, roundings(Scalar::F32, 4000));
+      }
+    }
+    conditional += conditions_of(program).empty() ? 0 : 1;
+  }
+  if (!on_gpu()) CHECK(conditional >= 6);
+}
+
 }  // namespace
 }  // namespace hearth::conformance
