@@ -56,7 +56,7 @@ class Casts {
 
   expr value(Scalar type, const std::string& name) {
     if (type == Scalar::Bool) return context_.bool_const(name.c_str());
-    if (ir::is_float(type)) return context_.constant(name.c_str(), float_sort(type));
+    if (ir::is_float(type)) return context_.constant(name.c_str(), sort_of(type));
     return context_.bv_const(name.c_str(), static_cast<unsigned>(width_of(type)));
   }
 
@@ -74,8 +74,8 @@ class Casts {
     if (ir::is_float(from)) return ir::is_float(to) ? round(x, from, to) : saturate(x, from, to);
     if (ir::is_float(to)) {
       if (is_fp8(to)) throw std::logic_error("an integer to fp8");
-      return ast(is_unsigned(from) ? Z3_mk_fpa_to_fp_unsigned(context_, nearest(), x, float_sort(to))
-                                   : Z3_mk_fpa_to_fp_signed(context_, nearest(), x, float_sort(to)));
+      return ast(is_unsigned(from) ? Z3_mk_fpa_to_fp_unsigned(context_, nearest(), x, sort_of(to))
+                                   : Z3_mk_fpa_to_fp_signed(context_, nearest(), x, sort_of(to)));
     }
     const int more = width_of(to) - width_of(from);
     if (more <= 0) return x.extract(static_cast<unsigned>(width_of(to) - 1), 0);
@@ -86,26 +86,15 @@ class Casts {
   static bool is_unsigned(Scalar type) { return ir::is_unsigned_int(type); }
   expr ast(Z3_ast a) { return expr(context_, a); }
   expr nearest() { return ast(Z3_mk_fpa_round_nearest_ties_to_even(context_)); }
-  z3::sort float_sort(Scalar type) {
-    switch (type) {
-      case Scalar::F16:
-        return context_.fpa_sort(5, 11);
-      case Scalar::BF16:
-        return context_.fpa_sort(8, 8);
-      case Scalar::F32:
-        return context_.fpa_sort(8, 24);
-      case Scalar::F64:
-        return context_.fpa_sort(11, 53);
-      default:
-        return context_.uninterpreted_sort(ir::to_string(type).c_str());  // fp8
-    }
+  z3::sort sort_of(Scalar type) {
+    return is_fp8(type) ? context_.uninterpreted_sort(ir::to_string(type).c_str()) : float_sort(context_, type);
   }
-  expr number(double x, Scalar type) { return ast(Z3_mk_fpa_numeral_double(context_, x, float_sort(type))); }
+  expr number(double x, Scalar type) { return ast(Z3_mk_fpa_numeral_double(context_, x, sort_of(type))); }
 
   expr round(const expr& x, Scalar from, Scalar to) {
-    if (!is_fp8(to)) return ast(Z3_mk_fpa_to_fp_float(context_, nearest(), x, float_sort(to)));
+    if (!is_fp8(to)) return ast(Z3_mk_fpa_to_fp_float(context_, nearest(), x, sort_of(to)));
     const std::string name = "to_" + ir::to_string(to);
-    return context_.function(name.c_str(), float_sort(Scalar::F64), float_sort(to))(cast(x, from, Scalar::F64));
+    return context_.function(name.c_str(), sort_of(Scalar::F64), sort_of(to))(cast(x, from, Scalar::F64));
   }
 
   // To an integer: truncated, to the nearest end beyond the type's, 0 of NaN.

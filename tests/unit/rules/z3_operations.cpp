@@ -8,8 +8,6 @@ using ir::Op;
 using ir::Scalar;
 using z3::expr;
 
-namespace {
-
 z3::sort float_sort(z3::context& context, Scalar type) {
   switch (type) {
     case Scalar::F16:
@@ -24,6 +22,8 @@ z3::sort float_sort(z3::context& context, Scalar type) {
       throw std::logic_error("Z3 has no type like " + ir::to_string(type));
   }
 }
+
+namespace {
 
 [[noreturn]] void unknown(Op op, const Domain& domain) {
   throw std::logic_error("no meaning of " + std::string(ir::op_name(op)) + " over " + to_string(domain));

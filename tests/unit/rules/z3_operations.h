@@ -12,6 +12,9 @@
 
 namespace hearth::test {
 
+// Of f16, bf16, f32 and f64; std::logic_error for others, which Z3 lacks.
+z3::sort float_sort(z3::context& context, ir::Scalar type);
+
 class Z3Operations {
  public:
   using expr = z3::expr;
