@@ -118,6 +118,52 @@ TEST_CASE("a repeated pattern matches every source") {
   CHECK(l.matches(kAfter, l.sink({l.a})).empty());
 }
 
+TEST_CASE("lanes of one vector in their order are that vector, and a lane of a stack is its source") {
+  AlternativeLeaves l;
+  const ir::DType pair = ir::DType(ir::Scalar::I32).with_lanes(2);
+  const UOpRef v = l.param(pair, 4), w = l.param(pair, 5);
+  const auto lane = [&](UOpRef vector, std::uint16_t number) {
+    return l.g.make(Op::Extract, ir::Scalar::I32, {vector}, ir::LaneInfo{number});
+  };
+  constexpr Rule kWhole = rule("t", kInts, stack(lanes_of(x)), x), kLane = rule("t", kInts, extract(stacked(x)), x);
+  CHECK(l.apply(kWhole, l.stack({lane(v, 0), lane(v, 1)})) == v);
+  CHECK(l.apply(kWhole, l.stack({lane(v, 1), lane(v, 0)})) == nullptr);
+  CHECK(l.apply(kWhole, l.stack({lane(v, 0), lane(w, 1)})) == nullptr);
+  CHECK(l.apply(kWhole, l.stack({lane(v, 0), l.a})) == nullptr);
+  CHECK(l.apply(kWhole, l.stack({lane(v, 0)})) == nullptr);  // half of it
+  CHECK(l.apply(kLane, lane(l.stack({l.a, l.b}), 1)) == l.b);
+  CHECK(l.apply(kLane, lane(v, 1)) == nullptr);
+  CHECK(l.matches(extract(stacked(-x)), lane(l.stack({l.a, l.neg(l.b)}), 1)) == Captures{{l.b, nullptr, nullptr}});
+  CHECK(l.matches(extract(stacked(-x)), lane(l.stack({l.a, l.neg(l.b)}), 0)).empty());
+}
+
+TEST_CASE("a rule of casts fires for its types alone") {
+  AlternativeLeaves l;
+  constexpr TypesFn kWidens = [](ir::DType from, ir::DType through, ir::DType to) {
+    return ir::bit_width(from) <= ir::bit_width(through) && to == ir::DType(ir::Scalar::I8);
+  };
+  constexpr Rule kRule = for_types(kWidens, rule("t", kAll, cast(through(u)), cast(u)));
+  const auto twice = [&](ir::Scalar middle, ir::Scalar last) { return l.g.cast(l.g.cast(l.a, middle), last); };
+  CHECK(l.apply(kRule, twice(ir::Scalar::I64, ir::Scalar::I8)) == l.g.cast(l.a, ir::Scalar::I8));
+  CHECK(l.apply(kRule, twice(ir::Scalar::I16, ir::Scalar::I8)) == nullptr);
+  CHECK(l.apply(kRule, twice(ir::Scalar::I64, ir::Scalar::U8)) == nullptr);
+  CHECK(l.apply(kRule, l.g.cast(l.a, ir::Scalar::I8)) == nullptr);
+}
+
+TEST_CASE("the rest of an operation is any number of sources, and stays on the right side") {
+  AlternativeLeaves l;
+  const auto reshaped = [&](UOpRef x, std::vector<std::int64_t> lengths) {
+    std::vector<UOpRef> sources = {x};
+    for (const std::int64_t length : lengths) sources.push_back(l.g.index(length));
+    return l.g.make(Op::Reshape, x->dtype, sources);
+  };
+  constexpr Rule kRule = rule("t", kAll, reshape(reshape(x, rest), rest), reshape(x, rest));
+  CHECK(l.apply(kRule, reshaped(reshaped(l.a, {2, 3}), {6})) == reshaped(l.a, {6}));
+  CHECK(l.apply(kRule, reshaped(reshaped(l.a, {1}), {})) == reshaped(l.a, {}));
+  CHECK(l.apply(kRule, reshaped(reshaped(l.a, {}), {1, 1})) == reshaped(l.a, {1, 1}));
+  CHECK(l.apply(kRule, reshaped(l.neg(l.a), {6})) == nullptr);
+}
+
 TEST_CASE("a choice in one of the repeated sources is taken back when another source fails") {
   AlternativeLeaves l;
   // Which factor is x only the last source tells.
