@@ -17,9 +17,9 @@ using Ed25519Signature = std::array<std::uint8_t, 64>;
 // A private key. Its bytes are overwritten when it goes.
 class Ed25519Secret {
  public:
-  // Of the kernel's random numbers; std::runtime_error where it gives none.
+  // A new key, of the kernel's random numbers; std::runtime_error where it gives none.
   static Ed25519Secret made();
-  // Nothing for other than 32 bytes.
+  // The key that these bytes are; nothing for other than 32 of them.
   static std::optional<Ed25519Secret> of(std::string_view bytes);
 
   Ed25519Secret(Ed25519Secret&& other) noexcept;
