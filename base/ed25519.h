@@ -38,7 +38,7 @@ class Ed25519Secret {
   Ed25519PublicKey public_key_{};
 };
 
-// Whether the key's owner signed exactly this message. False for signatures that are not in their one form.
+// True if the owner of the key signed exactly this message, and the signature is in its one form (RFC 8032, 5.1.7).
 bool verifies(const Ed25519PublicKey& key, std::string_view message, const Ed25519Signature& signature);
 
 }  // namespace hearth

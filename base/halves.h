@@ -13,8 +13,8 @@ struct Halves {
   bool operator==(const Halves&) const = default;
 };
 
-// Two halves of one sign become as many wholes as there are; of opposite signs only what is rounded down stays, beside wholes:
-// x - 2 * floor(x / 2). Bounds see from it that what is rounded up is positive.
+// Two halves of one sign become as many wholes as there are pairs of them. Of two with opposite signs the one that is
+// rounded down stays, beside wholes: x - 2 * floor(x / 2). A half that is rounded up shows bounds that it is positive.
 template <typename T>
 constexpr Halves<T> canonical(const Halves<T>& sum) {
   const T a = sum.whole + sum.down, b = sum.whole + sum.up;

@@ -74,13 +74,10 @@ class Matcher {
   bool bind(std::uint8_t capture, UOpRef subject) {
     UOpRef& bound = match_.captures[capture];
     if (bound != nullptr) return bound == subject;
-    if (capture == kAnyTypeCapture) {
-    } else if (is_bool_capture(capture)) {
-      if (!ir::is_bool(subject->dtype)) return false;
-    } else {
-      if (is_const_capture(capture) && as_const(subject) == nullptr) return false;
-      if (!unify(subject->dtype)) return false;
-    }
+    if (is_bool_capture(capture) && !ir::is_bool(subject->dtype)) return false;
+    if (is_const_capture(capture) && as_const(subject) == nullptr) return false;
+    const bool is_element = !is_bool_capture(capture) && capture != kAnyTypeCapture;
+    if (is_element && !unify(subject->dtype)) return false;
     bound = subject;
     bound_[num_bound_++] = capture;
     return true;

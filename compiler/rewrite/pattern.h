@@ -1,9 +1,10 @@
 // Pattern: an expression over UOps as compile-time data. One type serves as a rule's left side, right side and
 // condition; the matcher, the builder, the text printer and the Z3 prover all read this same object.
 //
-// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type, u a value
-// of any type (a rule of casts, for_types). One that stands twice means the same node. val(e): e folded to a constant at the dtype (wrapping; the rule does not fire
-// when e has no value). cast(p): p as the element type. In a condition arithmetic is over unbounded integers.
+// Captures: x y z w any value of the rule's element type, p q r any bool, c0..c3 a constant of the element type, u a
+// value of any type (in rules of casts, for_types). One that stands twice means the same node. val(e): e folded to a
+// constant at the dtype (wrapping; the rule does not fire when e has no value). cast(p): p as the element type. In a
+// condition arithmetic is over unbounded integers.
 //
 //   x * c0 + x * c1                      the left side of combine_terms; x * val(c0 + c1) is its right side
 //   vmin(x) > 0 || vmax(x) < 0           a condition, about the bounds of x

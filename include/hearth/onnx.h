@@ -1,4 +1,4 @@
-// ONNX model -> recorded client graph. Opsets 1 to 25; weights become parameters whose bytes stay in this process (kept
+// ONNX model -> recorded client graph. Opsets 1 to 28; weights become parameters whose bytes stay in this process (kept
 // alive by the result), shape computations are folded on the host, loops unrolled. An input or output that is a
 // sequence of N tensors is N inputs or outputs, NAME/0 to NAME/N-1; an optional one is its value, or nothing. Symbolic
 // dimensions need a length or a range: `dims` by name ("NAME.AXIS" for unnamed ones) or `input_shapes`; one of a range

@@ -7,8 +7,8 @@
 
 namespace hearth::passes {
 
-// `stages` as they are, but that each comes after those that it reads and after those whose bools decide whether it runs:
-// `runs_if` gives what ChoicePart::runs_if says of its kernels.
+// `stages` in their order, but each after those that it reads and those whose bools decide if it runs. `runs_if` gives
+// what ChoicePart::runs_if says of a stage's kernels.
 std::vector<ir::UOpRef> launch_order(ir::Graph& graph, std::vector<ir::UOpRef> stages,
                                      absl::FunctionRef<std::vector<ir::UOpRef>(ir::UOpRef stage)> runs_if);
 

@@ -148,7 +148,7 @@ class Merger {
   void add(const Alternative& alternative, v1::LoweredPlan& from) {
     parts_ = &alternative.parts;
     const v1::Plan& plan = from.plan();
-    to().set_version(plan.version());
+    to().set_version(std::max(to().version(), plan.version()));
     *to().mutable_target() = plan.target();
     to().set_arena_bytes(std::max(to().arena_bytes(), plan.arena_bytes()));
     kernels_.clear(), buffers_.assign(static_cast<std::size_t>(plan.buffers_size()), 0);

@@ -15,13 +15,14 @@ bool is_stored_bool(UOpRef condition) {
   if (!condition->is(Op::Load) || !is_bool(condition->dtype) || condition->dtype.lanes != 1) return false;
   UOpRef index = condition->source(0), buffer = index->source(0);
   if (!buffer->is(Op::Stage) && !buffer->is(Op::Buffer)) return false;
-  return index->sources.back()->is_const() &&
+  UOpRef gate = index->sources.back();
+  return gate->is_const() && gate->int_value() != 0 &&
          std::ranges::all_of(axes_of(buffer), [](UOpRef n) { return n->is_const() && n->int_value() == 1; });
 }
 
 namespace {
 
-// Whether the part for the bool's value `wanted` runs, as a number.
+// 1 where the bool has the value `wanted`, else 0: runs_if of the part for that value.
 UOpRef number_of(ir::Graph& g, UOpRef stored_bool, bool wanted) {
   UOpRef number = g.cast(stored_bool, ir::Scalar::Index);
   return wanted ? number : g.binary(Op::Sub, g.index(1), number);

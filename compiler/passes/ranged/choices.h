@@ -19,7 +19,7 @@ struct ChoicePart {
   ir::UOpRef runs_if = nullptr;
 };
 
-// Whether it is the load of a buffer's or stage's only element.
+// True for the load of the only element of a buffer or stage of bools.
 bool is_stored_bool(ir::UOpRef condition);
 
 // The parts of any stage; a stage that chooses nothing is one part, which always runs.

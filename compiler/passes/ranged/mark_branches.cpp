@@ -27,8 +27,8 @@ bool is_marked(UOpRef x) {
   return x->is(Op::Stage) && x->as<ir::StageInfo>().choice && is_stored_bool(x->source(0)->source(0));
 }
 
-// Whether a value of a choice has a reduction of its own, or reads a stage that nobody needs where the bool is not
-// `taken`.
+// A replay that leaves `value` out saves something: a reduction, or a stage that is needed for the bool and value `taken`
+// alone.
 bool has_something_to_skip(ir::Graph& g, UOpRef value, const std::pair<UOpRef, bool>& taken,
                            const std::unordered_map<UOpRef, UOpRef>& needed) {
   return std::ranges::any_of(nodes_below(std::array{value}), [&](UOpRef x) {

@@ -8,8 +8,8 @@
 namespace hearth::passes {
 
 // sink(stage...) -> the same with StageInfo.choice set on stored stages whose value is where(load of one bool, a, b) and
-// that have something to skip: a reduction, or a stage that one of the two alone needs. `fixed`: outputs that stay as they are, by
-// number.
+// that have something to skip: a reduction, or a stage that one of the two alone needs. `fixed`: the numbers of outputs
+// that stay as they are.
 ir::UOpRef mark_branches(ir::Graph& graph, ir::UOpRef sink, const std::unordered_set<std::size_t>& fixed);
 
 }  // namespace hearth::passes

@@ -88,7 +88,7 @@ class Branches {
     }
   }
 
-  // Whether inputs change it.
+  // Collects the nodes whose values inputs change; the others are made once.
   void find_varying() {
     for (UOpRef node : order_) {
       const bool is_input = node->is(Op::Buffer) && node->as<ir::BufferInfo>().kind == ir::BufferKind::Input;
@@ -97,8 +97,8 @@ class Branches {
     }
   }
 
-  // Whether what makes `branch` and is needed for the bool's value alone has reductions, and enough operations. What is
-  // elementwise only is computed where it is chosen.
+  // Counts what makes `branch` and is needed for the bool's value alone: it is worth kernels of its own if it reduces
+  // something and does enough operations. What is elementwise throughout is computed where it is chosen.
   bool is_worth_kernels(UOpRef branch, const Literal& literal) {
     double work = 0;
     bool has_reduction = false;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "proto/versions.h"
 #include "tests/conformance/ops/feeds.h"
 #include "tests/conformance/ops/graph_builder.h"
 #include "tests/conformance/ops/program.h"
@@ -165,6 +166,26 @@ TEST_CASE("branches: half precision, and lengths that vary") {
           roundings(Scalar::F32, 2000));
   }
   if (!on_gpu()) CHECK(conditions_of(program).contains(true));
+}
+
+TEST_CASE("branches: a plan of parts of a range, in some of which a branch is worth launches of its own") {
+  for (const std::vector<std::int64_t>& points : {std::vector<std::int64_t>{1}, {1, 60}, {60}}) {
+    GraphBuilder b;
+    const Dim n = b.var("n", 1, 60);
+    b.mutable_graph().mutable_vars(0)->mutable_points()->Assign(points.begin(), points.end());
+    const Node condition = b.input(v1::BOOL, {}), x = b.input(v1::F32, {n, 48}), w = b.parameter(v1::F32, {48, 48});
+    b.output(chosen(b, condition, b.op(v1::MATMUL, {x, w}), b.op(v1::EXP, {x}), {n, 48}));
+    Program program(b.graph());
+    for (const std::int64_t length : {1, 7, 60}) {
+      for (const bool value : {true, false})
+        program.check(
+            {{one_bool(value), uniform(Scalar::F32, {length, 48}), uniform(Scalar::F32, {48, 48}, 2)}, {length}},
+            roundings(Scalar::F32, 400));
+    }
+    if (on_gpu()) continue;
+    CHECK(conditions_of(program) == kBoth);
+    CHECK(program.lowered().plan().version() == kConditionalPlanVersion);
+  }
 }
 
 // Products, sums and choices by three bools, one of which is computed, of whatever was made before.
