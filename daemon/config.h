@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "daemon/remote/remote_settings.h"
 #include "daemon/setting.h"
 #include "daemon/sockets/client_policy.h"
 #include "daemon/store/key_namespace.h"
@@ -79,6 +80,8 @@ struct Config {
   std::uint64_t max_connections = 512;
   std::uint64_t max_connections_per_process = 256;
   std::uint64_t rpc_memory_bytes = 256ull << 20;  // of requests and answers under way
+
+  RemoteSettings remote;  // a cache that nodes share
 
   std::uint64_t idle_exit_ms = 0;  // 0: never
   std::uint64_t drain_ms = 30'000;

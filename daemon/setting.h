@@ -19,12 +19,16 @@ struct Value {
   template <class F>
   Value(F function) : apply(std::move(function)) {}
   template <class F>
-  Value(F function, std::string kind_name, std::string standard_text)
-      : apply(std::move(function)), kind(std::move(kind_name)), standard(std::move(standard_text)) {}
+  Value(F function, std::string kind_name, std::string standard_text, char between = '\0')
+      : apply(std::move(function)),
+        kind(std::move(kind_name)),
+        standard(std::move(standard_text)),
+        separator(between) {}
 
   std::function<absl::Status(const std::string&)> apply;
   std::string kind = "VALUE";
-  std::string standard;  // the default, if it can be said
+  std::string standard;   // the default, if it can be said
+  char separator = '\0';  // between the parts of a list, which the configuration file may have as an array
 };
 
 struct Setting {

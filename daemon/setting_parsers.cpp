@@ -4,9 +4,13 @@
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
+#include <absl/time/time.h>
 
 #include <set>
 #include <utility>
+
+#include "base/status_macros.h"
+#include "daemon/remote/writer_key.h"
 
 namespace hearth::daemon {
 
@@ -67,6 +71,37 @@ absl::Status parse_level(const std::string& text, std::string* place) {
 absl::Status parse_log_format(const std::string& text, bool* json) {
   if (text != "text" && text != "json") return absl::InvalidArgumentError("expected text or json");
   *json = text == "json";
+  return absl::OkStatus();
+}
+
+absl::Status parse_public_keys(const std::string& text, std::vector<Ed25519PublicKey>* keys) {
+  keys->clear();
+  for (const std::string& word : static_cast<std::vector<std::string>>(absl::StrSplit(text, ',', absl::SkipEmpty()))) {
+    HEARTH_ASSIGN_OR_RETURN(const Ed25519PublicKey key, parse_public_key(word));
+    keys->push_back(key);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_key_ids(const std::string& text, std::vector<std::string>* ids) {
+  constexpr std::size_t kDigits = 16;
+  ids->clear();
+  for (const absl::string_view word : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::string id(absl::StripAsciiWhitespace(word));
+    if (id.size() != kDigits || id.find_first_not_of("0123456789abcdef") != std::string::npos)
+      return absl::InvalidArgumentError("expected ids of 16 hexadecimal digits, as hearth remote keygen prints them");
+    ids->push_back(id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status parse_time(const std::string& text, std::int64_t* seconds) {
+  absl::Time time;
+  std::string ignored;
+  if (!text.empty() && !absl::ParseTime("%Y-%m-%d%ET%H:%M:%E*S%Ez", text, &time, &ignored) &&
+      !absl::ParseTime("%Y-%m-%d", text, &time, &ignored))
+    return absl::InvalidArgumentError("expected a time such as 2026-01-31 or 2026-01-31T12:00:00Z");
+  *seconds = text.empty() ? 0 : absl::ToUnixSeconds(time);
   return absl::OkStatus();
 }
 

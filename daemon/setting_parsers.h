@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ed25519.h"
 #include "daemon/sockets/client_policy.h"
 #include "daemon/store/key_namespace.h"
 #include "daemon/worker_pool/sandbox_status.h"
@@ -28,6 +29,11 @@ absl::Status parse_flag(const std::string& text, bool* place);
 absl::Status parse_level(const std::string& text, std::string* place);
 // "text" or "json".
 absl::Status parse_log_format(const std::string& text, bool* json);
+// Keys as hearth remote keygen prints them, and ids of keys, with ',' between them.
+absl::Status parse_public_keys(const std::string& text, std::vector<Ed25519PublicKey>* keys);
+absl::Status parse_key_ids(const std::string& text, std::vector<std::string>* ids);
+// RFC 3339: "2026-01-31" or "2026-01-31T12:00:00Z"; seconds since 1970.
+absl::Status parse_time(const std::string& text, std::int64_t* seconds);
 absl::Status parse_sandbox(const std::string& text, SandboxSetting* place);
 
 }  // namespace hearth::daemon

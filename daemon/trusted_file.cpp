@@ -43,6 +43,23 @@ absl::Status check_trusted_file(const std::string& what, const std::string& path
   return check(what, path, setting, R_OK);
 }
 
+absl::Status check_private_file(const std::string& setting, const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0)
+    return absl::NotFoundError(absl::StrCat(setting, ": '", path, "': ", std::strerror(errno)));
+  if (!S_ISREG(info.st_mode)) return absl::NotFoundError(absl::StrCat(setting, ": '", path, "' is not a file"));
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(setting, ": '", path, "' belongs to user ", info.st_uid,
+                                                    ", whom hearthd does not trust; give it to user ", ::geteuid()));
+  }
+  const mode_t others = info.st_uid == 0 && ::geteuid() != 0 ? S_IRWXO | S_IWGRP | S_IXGRP : S_IRWXO | S_IRWXG;
+  if ((info.st_mode & others) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(setting, ": other users can read or write '", path, "'; chmod 600 it"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status check_trusted_program(const std::string& what, const std::string& path, const std::string& setting) {
   return check(what, path, setting, X_OK);
 }

@@ -11,6 +11,9 @@ namespace hearth::daemon {
 
 // `what` begins the message, `setting` names how to choose another file.
 absl::Status check_trusted_file(const std::string& what, const std::string& path, const std::string& setting);
+// A secret: a file of this user's or root's that no other user can read. A group that reads a file of root's may: that is
+// how secrets are mounted for a service. `setting` begins the message.
+absl::Status check_private_file(const std::string& setting, const std::string& path);
 // A file that can be executed, too.
 absl::Status check_trusted_program(const std::string& what, const std::string& path, const std::string& setting);
 

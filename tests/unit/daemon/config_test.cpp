@@ -74,6 +74,37 @@ TEST_CASE("config: the sandbox is required, best-effort or off, and reads what i
   CHECK(failure({"--sandbox-read", "here"}) == "--sandbox-read 'here': 'here' is not an absolute path");
 }
 
+TEST_CASE("config: a remote cache has addresses, keys and times, as texts or lists") {
+  TestFolder folder;
+  const std::string file = folder / "hearth.toml";
+  const std::string key = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";  // of RFC 8032, 7.1, test 1
+  std::ofstream(file) << "remote = [\"unix:/run/casd.sock\", \"grpcs://cache:8980\"]\nremote_trusted_keys = [\"" << key
+                      << "\"]\nremote_revoked_keys = \"0123456789abcdef,fedcba9876543210\"\n"
+                         "remote_not_before = \"2026-11-29T12:00:00Z\"\nsandbox_read = [\"/opt/a\", \"/opt/b\"]\n";
+  const auto config = load({"--config", file.c_str(), "--socket", "/s/x.sock"});
+  REQUIRE(config.ok());
+  REQUIRE(config->remote.addresses.size() == 2);
+  CHECK(config->remote.addresses[0].text == "unix:/run/casd.sock");
+  CHECK(config->remote.addresses[1].is_tls);
+  REQUIRE(config->remote.trusted.keys.size() == 1);
+  CHECK((config->remote.trusted.keys[0][0] == 0xd7 && config->remote.trusted.keys[0][31] == 0x1a));
+  CHECK(config->remote.trusted.revoked == std::vector<std::string>{"0123456789abcdef", "fedcba9876543210"});
+  CHECK(config->remote.trusted.not_before == 1795953600);  // by date -d
+  CHECK(config->sandbox_read == std::vector<std::string>{"/opt/a", "/opt/b"});
+  CHECK_FALSE(load({"--socket", "/s/x.sock"})->remote.is_used());
+  CHECK(failure({"--remote", "cache:80"}) ==
+        "--remote 'cache:80': expected unix:/PATH, grpc://HOST:PORT or grpcs://HOST:PORT");
+  CHECK(failure({"--remote-trusted-keys", "abc"}).find("'abc' is no public key") != std::string::npos);
+  CHECK(failure({"--remote-revoked-keys", "abc"}).find("16 hexadecimal digits") != std::string::npos);
+  CHECK(failure({"--remote-not-before", "yesterday"}).find("expected a time") != std::string::npos);
+  std::ofstream(file) << "remote = [\"unix:/run/casd.sock\", 3]\n";
+  CHECK(failure({"--config", file.c_str()}).find("hearth.toml:1: 'remote' must be a list of texts") !=
+        std::string::npos);
+  std::ofstream(file) << "cache_dir = [\"/a\"]\n";
+  CHECK(failure({"--config", file.c_str()}).find("hearth.toml:1: 'cache_dir' must be a plain value") !=
+        std::string::npos);
+}
+
 TEST_CASE("config: whatever is wrong is one line with its place") {
   TestFolder folder;
   const std::string file = folder / "hearth.toml";
