@@ -24,6 +24,7 @@
 #include "daemon/pool_options.h"
 #include "daemon/prepare/explainer.h"
 #include "daemon/prepare/leases.h"
+#include "daemon/prepare/remote_tier.h"
 #include "daemon/serve/admin_service.h"
 #include "daemon/serve/client_servers.h"
 #include "daemon/serve/compiler_service.h"
@@ -47,6 +48,7 @@ constexpr std::chrono::milliseconds kHandOverEvery{10};     // how often a drain
 constexpr std::chrono::seconds kFlushEvery{10};
 constexpr std::chrono::milliseconds kHangUp{500};    // calls that outlive the drain are cancelled
 constexpr std::chrono::seconds kUpgradePatience{2};  // between the programs that an upgrade replaces
+constexpr std::chrono::seconds kRemoteDrain{2};      // for results that are being sent to a remote cache
 constexpr unsigned kMaxExecutorThreads = 8;
 constexpr unsigned kMaxBlobThreads = 4;                // that read sources and look blobs up
 constexpr std::uint64_t kTrimAfterBytes = 64u << 20;   // resident, and used by nobody
@@ -107,12 +109,14 @@ class HearthDaemon::Impl {
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         plan_reads_(&store_),
+        remote_(config.remote.is_used() ? std::make_unique<RemoteCache>(config.remote, *config.clock) : nullptr),
+        remote_tier_(remote_ ? std::make_unique<RemoteTier>(remote_services()) : nullptr),
         ptx_(config.ptxas, &blob_pool_),
-        preparer_(
-            {std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_, &plan_reads_,
-             &blobs_, &blob_libraries_, KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner),
-             &accounts_, config.sealed, config.sealed_takes_older_tuning, &ptx_, &explanation_executor_},
-            config.limits),
+        preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_,
+                   &plan_reads_, &blobs_, &blob_libraries_,
+                   KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner), &accounts_,
+                   config.sealed, config.sealed_takes_older_tuning, &ptx_, remote_tier_.get(), &explanation_executor_},
+                  config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms), *config.clock),
         requests_(share_of(config), &executor_, *config.clock),
@@ -123,6 +127,7 @@ class HearthDaemon::Impl {
 
   ~Impl() {
     drain();
+    if (remote_) remote_->end();
     executor_.stop();  // its steps use the pools, which are destroyed before it
     blob_executor_.stop();
     maintenance_executor_.stop();
@@ -143,6 +148,7 @@ class HearthDaemon::Impl {
     weights_->set_open_artifact([this](uid_t user, const Digest& digest) { return open_artifact(user, digest); });
     if (absl::Status served = serve_metrics(); absl::IsInvalidArgument(served))
       return absl::Status(served.code(), absl::StrCat("the setting metrics: ", served.message()));
+    if (remote_) remote_->begin();
     maintenance_thread_ = std::thread([this] { maintain(); });
     pool_.warm(1);
     return absl::OkStatus();
@@ -191,6 +197,7 @@ class HearthDaemon::Impl {
       const Clock::time_point give_up = Clock::machine().now() + std::chrono::milliseconds(config_.drain_ms);
       while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::machine().now() < give_up) hand_over();
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
+      if (remote_) remote_->drain(kRemoteDrain);
       client_servers_.shut_down(kHangUp);
       owner_server_->shut_down(kHangUp);
     }
@@ -240,6 +247,7 @@ class HearthDaemon::Impl {
             .executor = &maintenance_executor_,
             .listener = listener_.get(),
             .weights = weights_.get(),
+            .remote = remote_.get(),
             .weights_limit_bytes = config_.weights_memory_bytes,
             .build_id = std::string(build_id()),
             .cache_dir = config_.cache_below.empty() ? config_.cache_dir : config_.cache_below,
@@ -254,7 +262,21 @@ class HearthDaemon::Impl {
             .shut_down = [this] { ask_to_stop("asked to by its owner"); }};
   }
 
+  RemoteTier::Services remote_services() {
+    return {.remote = remote_.get(),
+            .flavour = &flavour_,
+            .store = &store_,
+            .plan_reads = &plan_reads_,
+            .tuning = &tuning_,
+            .executor = &executor_,
+            .build_id = std::string(build_id()),
+            .workers = config_.workers,
+            .clock = config_.clock};
+  }
+
   WorkerPoolOptions with_hooks(WorkerPoolOptions options) {
+    if (config_.remote.is_used())
+      options.command.on_mapped_files = [this](const std::vector<std::string>& files) { flavour_.mapped(files); };
     options.on_start = [this](absl::Status status, Clock::time_point began) {
       if (absl::IsFailedPrecondition(status) && installation_) {
         spdlog::info("{}: looking for {} s whether hearthd is replaced on disk, too", std::string(status.message()),
@@ -303,6 +325,7 @@ class HearthDaemon::Impl {
       if (config_.idle_exit_ms > 0 && activity_.idle_for() >= idle_exit) ask_to_stop("idle");
       requests_.cancel_stalled();
       answers_.cancel_stalled();
+      if (remote_) remote_->maintain();
       give_memory_back();
       if (!listener_->is_reachable()) ask_to_stop("its socket was removed");
       if (installation_ && installation_->is_replaced()) ask_to_stop("its program was replaced on disk");
@@ -352,10 +375,13 @@ class HearthDaemon::Impl {
   Executor blob_executor_;  // reads sources, which may take long: no other call waits for it
   Executor maintenance_executor_;
   Executor explanation_executor_;
+  CompilerFlavour flavour_{[this](std::function<void()> task) { maintenance_executor_.post(std::move(task)); }};
   WorkerPool pool_;
   WorkerPool blob_pool_;
   TuningTable tuning_;
   PlanReads plan_reads_;
+  std::unique_ptr<RemoteCache> remote_;      // null: there is none; ended before what it uses
+  std::unique_ptr<RemoteTier> remote_tier_;  // likewise
   PtxAssembler ptx_;
   Preparer preparer_;
   Explainer explainer_;

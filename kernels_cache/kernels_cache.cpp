@@ -151,6 +151,18 @@ std::optional<ArtifactEntry> KernelsCache::Impl::find_artifact(const KeyMaterial
   return ArtifactEntry{row->blobs[0].digest, row->blobs[0].size_bytes, *std::move(pin)};
 }
 
+bool KernelsCache::Impl::is_ownerless(const KeyMaterial& material, const Digest& artifact) {
+  const KeyedMaterial wanted = keyed(material);
+  for (const EntryKind kind : {EntryKind::kKernel, EntryKind::kBlob}) {
+    std::optional<ActionRow> row = find_row(wanted, kind);
+    if (!row) continue;
+    std::vector<ActionRow> rows{*std::move(row)};
+    const absl::Status described = with_index([&](ActionCache& index) { return index.describe(rows); });
+    return described.ok() && rows[0].owner == kNoOwner && rows[0].blobs[0].digest == artifact;
+  }
+  return false;
+}
+
 std::optional<PlanEntry> KernelsCache::Impl::find_plan(const KeyMaterial& material) {
   const KeyedMaterial wanted = keyed(material);
   if (std::shared_ptr<const RecentPlans::Entry> recent = recent_plans_.find(wanted.key, wanted.bytes)) {
@@ -299,6 +311,9 @@ void KernelsCache::Impl::abandon(const Digest& digest) {
 
 std::optional<ArtifactEntry> KernelsCache::find_kernel(const KeyMaterial& m) {
   return impl_->find_artifact(m, EntryKind::kKernel);
+}
+bool KernelsCache::is_ownerless(const KeyMaterial& material, const Digest& artifact) {
+  return impl_->is_ownerless(material, artifact);
 }
 std::optional<PlanEntry> KernelsCache::find_plan(const KeyMaterial& m) { return impl_->find_plan(m); }
 std::optional<PlanEntry> KernelsCache::find_recent_plan(const KeyMaterial& m) { return impl_->find_recent_plan(m); }

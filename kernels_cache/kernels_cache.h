@@ -130,6 +130,9 @@ class KernelsCache {
   // wait, since it looks at the files (stat) and reads none. Nothing does not mean a miss.
   std::optional<PlanEntry> find_recent_plan(const KeyMaterial& material);
 
+  // Whether the kernel or blob under this key is this artifact, made for nobody in particular (kNoOwner).
+  bool is_ownerless(const KeyMaterial& material, const Digest& artifact);
+
   // Atomic and durable before they return OK. The returned pin lets a caller finish its plan before eviction.
   // `owner`: for whom it was made; see CacheStats::owners.
   absl::StatusOr<ArtifactEntry> put_kernel(const KeyMaterial& material, std::string_view artifact,

@@ -28,6 +28,7 @@ class KernelsCache::Impl {
   absl::Status open_index();
 
   // kernels_cache.cpp; an artifact is a kernel's or a blob's
+  bool is_ownerless(const KeyMaterial& material, const Digest& artifact);
   std::optional<ArtifactEntry> find_artifact(const KeyMaterial& material, EntryKind kind);
   absl::StatusOr<ArtifactEntry> put_artifact(const KeyMaterial& material, EntryKind kind, std::string_view artifact,
                                              EntryOwner owner = kNoOwner);

@@ -5,9 +5,14 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <set>
 #include <utility>
 
+#include "daemon/prepare/remote_tier.h"
+#include "daemon/remote/remote_race.h"
 #include "proto/versions.h"
 
 namespace hearth::daemon {
@@ -109,6 +114,7 @@ void PlanBuild::share(const ClientId& client) {
 void PlanBuild::look_up() {
   // Another flight may have stored it between the caller's look-up and this flight's start.
   if (std::optional<FoundPlan> stored = find_plan(services_, inputs_)) return found(*std::move(stored));
+  if (services_.remote != nullptr && !inputs_.is_private && services_.remote->is_asked()) return race_remote();
   lower();
 }
 
@@ -153,11 +159,15 @@ void PlanBuild::lowered(absl::StatusOr<v1::WorkerReply> reply) {
   {
     std::lock_guard lock(mutex_);
     kernels_.resize(num_kernels);
+    // In any order beside other nodes, so that they compile different ones and find each other's.
+    not_begun_.resize(num_kernels);
+    std::iota(not_begun_.rbegin(), not_begun_.rend(), std::size_t{0});
+    if (asks_remote_) std::ranges::shuffle(not_begun_, std::minstd_rand(std::random_device{}()));
     add_job_spans("the graph", "lower", reply->times(), lowered_.passes(), &trace_);
   }
   flight_->report({.lowering = false, .kernels_done = 0, .kernels_total = static_cast<std::uint32_t>(num_kernels)});
   if (num_kernels == 0) return publish();
-  for (std::size_t i = 0; i < num_kernels; ++i) find_or_compile(i);
+  begin_kernels();
 }
 
 void PlanBuild::find_or_compile(std::size_t index) {
@@ -176,11 +186,12 @@ void PlanBuild::find_or_compile(std::size_t index) {
   waiter.again = [self = shared_from_this(), index](std::shared_ptr<KernelFlights::Flight> flight) {
     const v1::KernelSpec& own = self->lowered_.kernels(static_cast<int>(index));
     build_kernel(self->services_, own, self->target_, self->options_, self->client_,
-                 kernel_key(self->services_, own, self->target_, self->options_, self->client_.uid), std::move(flight));
+                 kernel_key(self->services_, own, self->target_, self->options_, self->client_.uid), self->asks_remote_,
+                 std::move(flight));
   };
   KernelFlights::Ticket ticket = services_.kernel_flights->join(
       cache::key(material), std::move(waiter), [&](std::shared_ptr<KernelFlights::Flight> flight) {
-        build_kernel(services_, spec, target_, options_, client_, std::move(material), std::move(flight));
+        build_kernel(services_, spec, target_, options_, client_, std::move(material), asks_remote_, std::move(flight));
       });
   const std::shared_ptr<KernelFlights::Flight> flight = ticket.flight();
   std::vector<ClientId> others;
@@ -215,6 +226,7 @@ void PlanBuild::kernel_ready(std::size_t index, const KernelFlights::Outcome& ou
     progress = settle_one();
   }
   flight_->report(progress);
+  begin_kernels();
 }
 
 BuildProgress PlanBuild::settle_one() {
@@ -229,14 +241,17 @@ BuildProgress PlanBuild::settle_one() {
 
 void PlanBuild::publish() {
   BuiltPlan built;
+  std::shared_ptr<RemoteRace> race;
   {
     std::lock_guard lock(mutex_);
     if (ended_) return;
     ended_ = true;
+    race.swap(race_);
     built.compiled_kernels = num_compiled_;
     built.kernel_hits = num_hits_;
     built.trace.swap(trace_);
   }
+  if (race) race->finish();
   std::vector<cache::ArtifactRef> artifacts;
   std::set<Digest> seen;
   for (std::size_t i = 0; i < kernels_.size(); ++i) {
@@ -252,6 +267,7 @@ void PlanBuild::publish() {
   built.key = cache::key(material);
   built.plan = services_.store->put_plan(material, serialize_deterministically(lowered_.plan()), std::move(artifacts),
                                          client_.uid, model_);
+  if (asks_remote_) send(built.plan);
   // Artifacts that are only in memory stay as long as the plan's holders need them.
   auto hold = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   hold->push_back(built.plan.hold);
@@ -267,17 +283,21 @@ void PlanBuild::fail(const absl::Status& status) {
 
 void PlanBuild::cancel() { leave_all(); }
 
-void PlanBuild::leave_all() {
+bool PlanBuild::leave_all() {
   std::vector<KernelFlights::Ticket> tickets;
   std::uint64_t job = 0;
+  std::shared_ptr<RemoteRace> race;
   {
     std::lock_guard lock(mutex_);
-    if (std::exchange(ended_, true)) return;
+    if (std::exchange(ended_, true)) return false;
     tickets.swap(tickets_);
     job = std::exchange(lower_job_, 0);
+    race.swap(race_);
   }
+  if (race) race->finish();
   blob_jobs_.cancel_all();
   if (job != 0) services_.pool->cancel(job);
+  return true;
 }
 
 }  // namespace hearth::daemon

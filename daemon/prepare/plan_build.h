@@ -37,6 +37,9 @@
 
 namespace hearth::daemon {
 
+class RemoteRace;
+class RemoteTier;
+
 struct BuildProgress {
   bool lowering = false;  // else compiling
   std::uint32_t kernels_done = 0;
@@ -54,7 +57,8 @@ struct BuiltPlan {
 
 struct BuiltKernel {
   KernelResult kernel;
-  bool found = false;  // in the store
+  bool found = false;  // in the store, or beyond this node
+  uid_t user = 0;      // for whom it was compiled, where it was not found
   bool empty = false;  // its device needs no artifact
   BuildTrace trace;    // of its compile
 };
@@ -80,6 +84,7 @@ struct BuildServices {
   bool sealed = false;                    // nothing is compiled for clients
   bool sealed_takes_older_tuning = true;  // what is sealed may have been lowered with other tuning records
   const PtxAssembler* ptx = nullptr;
+  RemoteTier* remote = nullptr;      // null: there is no cache beyond this node
   Executor* explanations = nullptr;  // walks over the cache, of clients in turns: no other step waits for one
 };
 
@@ -90,6 +95,7 @@ struct PlanInputs {
   // Keys but for tuning: that which the user's builds are stored under, then, where that is the user's own, that of
   // what the operator had built for everybody.
   std::vector<cache::KeyMaterial> materials;
+  bool is_private = false;  // never asked for beyond this node, nor sent
 
   // The key of builds that are one: all tuning records count, since it is not known yet which ones lowering will read.
   cache::KeyMaterial flight() const { return cache::with_tuning(materials.front(), tuning->digest); }
@@ -132,9 +138,19 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void found(FoundPlan plan);
   // One blob of the stored plan `stored_` is still what it was, or not.
   void blob_checked(bool same);
+  // Asks the cache beyond this node, and lowers here where that takes long or has nothing.
+  void race_remote();
+  void remote_found(FoundPlan plan);
   void lower();
   void lowered(absl::StatusOr<v1::WorkerReply> reply);
+  // The next of those that are not begun: all at once, or a few where each is asked for beyond this node just before
+  // it would be compiled, when another node may have sent it.
+  void begin_kernels();
   void find_or_compile(std::size_t index);
+  // Sends the plan beyond this node, where all of it is the operator's: a worker that compiled for somebody else may
+  // have been taken over by his graph.
+  void send(const PlanResult& plan);
+  bool is_operators() const;
   void build_blob(std::size_t index);
   void blob_failed(const v1::PlanBlob& blob, const absl::Status& why);
   void lower_without_blobs();
@@ -143,8 +159,8 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first);
   void publish();
   void fail(const absl::Status& status);
-  // Leaves every kernel flight and lower job; call unlocked.
-  void leave_all();
+  // Leaves every kernel flight and lower job; call unlocked. False where the build had ended before.
+  bool leave_all();
 
   const BuildServices services_;
   PlanInputs inputs_;
@@ -162,8 +178,12 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   std::vector<ClientId> others_;  // who wait for it, too
   std::vector<KernelFlights::Ticket> tickets_;
   JobList<BlobBuilder::Job> blob_jobs_;
-  FoundPlan stored_;            // a stored plan whose blobs are being checked
-  std::size_t num_checks_ = 0;  // still to be answered
+  std::shared_ptr<RemoteRace> race_;
+  bool asks_remote_ = false;            // kernels are asked for beyond this node, and results sent
+  std::vector<std::size_t> not_begun_;  // kernels, the next one last
+  bool is_beginning_ = false;           // begin_kernels() is under way
+  FoundPlan stored_;                    // a stored plan whose blobs are being checked
+  std::size_t num_checks_ = 0;          // still to be answered
   bool is_stale_ = false;
   std::string failed_blob_;  // why a blob was not made: the plan is lowered again once all kernels have settled
   std::vector<std::shared_ptr<const BuiltKernel>> kernels_;
@@ -179,8 +199,9 @@ v1::CompileOptions without_dump(const v1::CompileOptions& options);
 void clear_provenance(v1::Graph* graph);
 
 // One kernel, found or compiled: the body of a kernel flight.
+// `asks_remote`: it is asked for beyond this node, too, and sent.
 void build_kernel(const BuildServices& services, const v1::KernelSpec& spec, const v1::Target& target,
                   const v1::CompileOptions& options, const ClientId& client, cache::KeyMaterial material,
-                  std::shared_ptr<KernelFlights::Flight> flight);
+                  bool asks_remote, std::shared_ptr<KernelFlights::Flight> flight);
 
 }  // namespace hearth::daemon

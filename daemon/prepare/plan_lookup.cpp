@@ -6,8 +6,17 @@
 
 #include "daemon/prepare/plan_build.h"
 #include "daemon/prepare/preparer.h"
+#include "daemon/prepare/remote_tier.h"
 
 namespace hearth::daemon {
+
+namespace {
+
+bool sends_private(const BuildServices& services) {
+  return services.remote != nullptr && services.remote->sends_private();
+}
+
+}  // namespace
 
 PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, const v1::Target& target,
                        const v1::CompileOptions& options, uid_t user, bool with_libraries) {
@@ -23,6 +32,9 @@ PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, co
     inputs.materials.push_back(std::move(own));
   }
   inputs.materials.push_back(std::move(everybodys));
+  // Which blobs a plan takes depends on this node's files.
+  inputs.is_private = !inputs.libraries.empty() || services.key_namespace.is_private(user) ||
+                      (services.key_namespace.is_private_plan(graph, user) && !sends_private(services));
   return inputs;
 }
 

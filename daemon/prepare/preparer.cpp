@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "daemon/prepare/node_sources.h"
+#include "daemon/prepare/remote_tier.h"
 
 namespace hearth::daemon {
 namespace {
@@ -18,6 +19,35 @@ Prepared answer_of(FoundPlan found) {
   built->key = found.key;
   built->found = true;
   return {found.key, std::move(built), PrepareOutcome::kHit};
+}
+
+using Done = std::function<void(absl::StatusOr<Prepared>)>;
+
+// What a cache beyond this node has answered, for whoever reads that a plan is not there.
+std::string remote_words(const BuildServices& services, const PlanInputs& inputs, const absl::Status& answer) {
+  if (services.remote == nullptr) return "";
+  if (inputs.is_private)
+    return "; it is not asked for in the remote cache, since its graph has constant data or a user's part";
+  if (absl::IsNotFound(answer)) return "; the remote cache was asked and does not have it";
+  const absl::Status& why = answer.ok() ? services.remote->health() : answer;
+  return absl::StrCat("; the remote cache ", answer.ok() ? "is not asked for now: " : "was asked: ", why.message());
+}
+
+void refuse(const BuildServices& services, const PlanQuery& query, const ClientId& client, const absl::Status& why,
+            const std::string& remote, const Done& done) {
+  if (!why.ok()) {
+    services.accounts->count_over_quota(client.uid);
+    return done(why);
+  }
+  services.metrics->sealed_miss();
+  services.explanations->post_for(client, [services, query, remote, done] {
+    const v1::Target& target = query.target;
+    done(absl::FailedPreconditionError(absl::StrCat(
+        "sealed: nothing is compiled, and the plan ", to_hex(cache::key(query.inputs.flight())).substr(0, 12), " for ",
+        target.device(), target.arch().empty() ? "" : ":", target.arch(), " (", target.triple(), ") and ",
+        target.threads(), target.threads() == 1 ? " thread" : " threads", " is not in the cache; ",
+        explain_nearest(explain_miss(services, query.inputs)), remote, ": fill the cache with hearth prewarm")));
+  });
 }
 
 }  // namespace
@@ -36,26 +66,20 @@ absl::Status Preparer::check(std::uint32_t protocol_version, const v1::Graph& gr
 // on the executor.
 void Preparer::answer_if_cached(PlanInputs inputs, const v1::PrepareRequest& request, Caller caller,
                                 const absl::Status& why) {
-  const v1::Target& target = request.target();
-  const std::string wanted =
-      absl::StrCat(target.device(), target.arch().empty() ? "" : ":", target.arch(), " (", target.triple(), ") and ",
-                   target.threads(), target.threads() == 1 ? " thread" : " threads");
+  PlanQuery query{std::move(inputs), request.target(), without_dump(request.options()), caller.client.uid,
+                  request.model()};
   const ClientId client = caller.client;
   services_.executor->post_for(
-      client, [services = services_, client, inputs = std::move(inputs), wanted, why, done = std::move(caller.done)] {
-        std::optional<FoundPlan> found = services.sealed_takes_older_tuning ? find_plan_of_any_tuning(services, inputs)
-                                                                            : find_plan(services, inputs);
+      client, [services = services_, client, query = std::move(query), why, done = std::move(caller.done)] {
+        std::optional<FoundPlan> found = services.sealed_takes_older_tuning
+                                             ? find_plan_of_any_tuning(services, query.inputs)
+                                             : find_plan(services, query.inputs);
         if (found) return done(answer_of(*std::move(found)));
-        if (!why.ok()) {
-          services.accounts->count_over_quota(client.uid);
-          return done(why);
-        }
-        services.metrics->sealed_miss();
-        services.explanations->post_for(client, [services, inputs, wanted, done] {
-          done(absl::FailedPreconditionError(
-              absl::StrCat("sealed: nothing is compiled, and the plan ",
-                           to_hex(cache::key(inputs.flight())).substr(0, 12), " for ", wanted, " is not in the cache; ",
-                           explain_nearest(explain_miss(services, inputs)), ": fill the cache with hearth prewarm")));
+        const bool asks = services.remote != nullptr && !query.inputs.is_private && services.remote->is_asked();
+        if (!asks) return refuse(services, query, client, why, remote_words(services, query.inputs, {}), done);
+        services.remote->find_sealed_plan(query, [services, query, client, why, done](RemoteFound<FoundPlan> found) {
+          if (found.result) return done(answer_of(*std::move(found.result)));
+          refuse(services, query, client, why, remote_words(services, query.inputs, found.status), done);
         });
       });
 }

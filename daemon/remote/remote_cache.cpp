@@ -47,9 +47,14 @@ RemoteCache::RemoteCache(const RemoteSettings& settings, const Clock& clock)
 }
 
 RemoteCache::~RemoteCache() {
+  end();
+  servers_.clear();  // ends what is being sent
+}
+
+void RemoteCache::end() {
+  has_ended_ = true;
   uploads_.end();
   lookup_->end();
-  servers_.clear();  // ends what is being sent
 }
 
 void RemoteCache::begin() {
@@ -66,11 +71,11 @@ RemoteServer* RemoteCache::server_to_ask(const RemoteServer* except) const {
   return place == servers_.end() ? nullptr : place->get();
 }
 
-bool RemoteCache::is_asked() const { return server_to_ask(nullptr) != nullptr; }
+bool RemoteCache::is_asked() const { return !has_ended_ && server_to_ask(nullptr) != nullptr; }
 
 std::shared_ptr<ResultFetch> RemoteCache::fetch(const EntryKey& entry, std::uint64_t most_bytes,
                                                 std::function<void(RemoteAnswer)> done) {
-  RemoteServer* server = server_to_ask(nullptr);
+  RemoteServer* server = has_ended_ ? nullptr : server_to_ask(nullptr);
   if (server == nullptr) {
     done({RemoteOutcome::kError, health(), {}});
     return nullptr;

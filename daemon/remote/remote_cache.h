@@ -10,6 +10,7 @@
 //   std::shared_ptr<ResultFetch> fetch = remote.fetch(entry, most_bytes, [](RemoteAnswer answer) { … });
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -60,6 +61,8 @@ class RemoteCache {
   void publish(const EntryKey& entry, std::vector<RemoteFile> files);
   // Waits for what is being sent, no longer than that; then nothing more is.
   void drain(std::chrono::milliseconds limit);
+  // Cancels all look-ups and waits for them; from now on nothing is asked for or sent.
+  void end();
 
   RemoteCounters counters() const;
   // OK, or what is wrong with the servers and keys, one line.
@@ -74,6 +77,7 @@ class RemoteCache {
   const std::shared_ptr<const TrustedKeys> trusted_;
   AnswerTimes times_;
   HedgeBudget hedges_;
+  std::atomic<bool> has_ended_{false};
   mutable std::mutex mutex_;
   std::array<std::uint64_t, kNumRemoteOutcomes> lookups_{};
   std::set<std::string> alerts_;  // that were logged

@@ -11,6 +11,7 @@
 #include "base/printable.h"
 #include "daemon/metrics.h"
 #include "daemon/prepare/leases.h"
+#include "daemon/remote/remote_cache.h"
 #include "daemon/store/artifact_grants.h"
 #include "daemon/version.h"
 #include "daemon/worker_pool/worker_usage.h"
@@ -42,6 +43,26 @@ void tell(const SettingInForce& setting, v1::SettingInForce& shown) {
   shown.set_name(setting.name);
   shown.set_value(printable(setting.value));
   shown.set_from(printable(setting.from));
+}
+
+void tell(const RemoteCache& remote, v1::RemoteStats& shown) {
+  const RemoteCounters counters = remote.counters();
+  const auto lookups = [&](RemoteOutcome outcome) { return counters.lookups[static_cast<std::size_t>(outcome)]; };
+  for (const RemoteAddress& address : remote.settings().addresses) shown.add_addresses(printable(address.text));
+  shown.set_is_asked(remote.is_asked());
+  shown.set_is_writer(remote.is_writer());
+  shown.set_problem(std::string(remote.health().message()));
+  shown.set_hits(lookups(RemoteOutcome::kHit));
+  shown.set_misses(lookups(RemoteOutcome::kMiss));
+  shown.set_late(lookups(RemoteOutcome::kLate));
+  shown.set_errors(lookups(RemoteOutcome::kError));
+  shown.set_incomplete(lookups(RemoteOutcome::kIncomplete));
+  shown.set_unsigned_results(lookups(RemoteOutcome::kUnsigned));
+  shown.set_hedges(counters.hedges);
+  shown.set_breaker_openings(counters.breaker_openings);
+  shown.set_sent(counters.uploads.sent);
+  shown.set_send_errors(counters.uploads.failed);
+  shown.set_send_drops(counters.uploads.dropped);
 }
 
 }  // namespace
@@ -105,6 +126,7 @@ v1::StatsResponse AdminServiceImpl::stats_for_all() const {
 
 v1::StatsResponse AdminServiceImpl::stats() const {
   v1::StatsResponse stats;
+  if (services_.remote != nullptr) tell(*services_.remote, *stats.mutable_remote());
   const Counters counters = services_.calls.metrics->snapshot();
   const cache::CacheStats cache = services_.cache->stats();
   stats.set_pid(static_cast<std::uint64_t>(::getpid()));

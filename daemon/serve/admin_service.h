@@ -22,6 +22,8 @@
 
 namespace hearth::daemon {
 
+class RemoteCache;
+
 enum class AdminRights { kRead, kOwner };
 
 struct AdminServices {
@@ -34,6 +36,7 @@ struct AdminServices {
   Executor* executor = nullptr;  // of maintenance alone: walks over the whole cache keep no request waiting
   const Listener* listener = nullptr;
   const WeightServer* weights = nullptr;
+  const RemoteCache* remote = nullptr;  // null: there is none
   std::uint64_t weights_limit_bytes = 0;
   std::string build_id;
   std::string cache_dir;

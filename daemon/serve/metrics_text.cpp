@@ -86,6 +86,25 @@ void add_users(Page& page, const std::map<uid_t, UserCounters>& users) {
   page.add("hearth_user_cache_entries", "gauge", "Entries of the cache that were made for a user.", cached_entries);
 }
 
+void add_remote(Page& page, const v1::RemoteStats& remote) {
+  page.add("hearth_remote_lookups_total", "counter", "Look-ups in the cache beyond this node, by outcome.",
+           {{label("outcome", "hit"), number(remote.hits())},
+            {label("outcome", "miss"), number(remote.misses())},
+            {label("outcome", "late"), number(remote.late())},
+            {label("outcome", "error"), number(remote.errors())},
+            {label("outcome", "incomplete"), number(remote.incomplete())},
+            {label("outcome", "unsigned"), number(remote.unsigned_results())}});
+  page.add("hearth_remote_results_sent_total", "counter", "Results for the cache beyond this node, by outcome.",
+           {{label("outcome", "sent"), number(remote.sent())},
+            {label("outcome", "error"), number(remote.send_errors())},
+            {label("outcome", "dropped"), number(remote.send_drops())}});
+  page.counter("hearth_remote_hedges_total", "Look-ups that a second server was asked for, too.",
+               number(remote.hedges()));
+  page.counter("hearth_remote_breaker_openings_total", "How often a server was no longer asked.",
+               number(remote.breaker_openings()));
+  page.gauge("hearth_remote_asked", "1 while a server beyond this node is asked.", remote.is_asked() ? 1 : 0);
+}
+
 }  // namespace
 
 std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, UserCounters>& users,
@@ -136,6 +155,7 @@ std::string metrics_text(const v1::StatsResponse& stats, const std::map<uid_t, U
   page.gauge("hearth_cache_entries", "Plans, kernels and tuning records in it.", number(stats.cache_entries()));
   page.counter("hearth_cache_evicted_total", "Files that made room for others.", number(stats.evicted()));
   page.counter("hearth_cache_quarantined_total", "Damaged files that were moved away.", number(stats.quarantined()));
+  if (stats.has_remote()) add_remote(page, stats.remote());
   page.gauge("hearth_leases", "Plans that clients hold.", number(stats.leases()));
   page.gauge("hearth_sessions", "Client processes with a session.", number(stats.sessions()));
   page.gauge("hearth_connections", "Client connections.", number(stats.connections()));

@@ -37,6 +37,10 @@ class KeyNamespace {
     if (is_operator(user)) return false;
     return sharing_ == Sharing::kUser || (sharing_ == Sharing::kNode && has_data(graph));
   }
+  // What must not leave the node, not even as a look-up in a cache of several nodes: plans with the client's data, and
+  // whatever has a user's part. Where all users are one, `is_own_plan` does not tell.
+  bool is_private_plan(const v1::Graph& graph, uid_t user) const { return has_data(graph) || is_private(user); }
+  bool is_private(uid_t user) const { return sharing_ == Sharing::kUser && !is_operator(user); }
   void add_to_kernel(cache::KeyMaterial& material, uid_t user) const {
     if (sharing_ == Sharing::kUser && !is_operator(user)) add(material, user);
   }

@@ -70,7 +70,12 @@ std::optional<PlanResult> ResultStore::find_plan(const cache::KeyMaterial& mater
 
 KernelResult ResultStore::put_kernel(const cache::KeyMaterial& material, std::string_view artifact, uid_t user) {
   absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_kernel(material, artifact, owner_of(user));
-  return stored.ok() ? kernel_result(*std::move(stored)) : keep_artifact(material, artifact, stored.status());
+  return stored.ok() ? kernel_result(*std::move(stored)) : keep_artifact(material, artifact, stored.status(), user);
+}
+
+bool ResultStore::is_operators_kernel(const cache::KeyMaterial& material, const KernelResult& kernel) {
+  if (Held entry = recall(material)) return entry->digest == kernel.digest && entry->is_operators;
+  return cache_->is_ownerless(material, kernel.digest);
 }
 
 KernelResult ResultStore::put_blob(const cache::KeyMaterial& material, std::string_view artifact) {
@@ -79,11 +84,12 @@ KernelResult ResultStore::put_blob(const cache::KeyMaterial& material, std::stri
 }
 
 KernelResult ResultStore::keep_artifact(const cache::KeyMaterial& material, std::string_view artifact,
-                                        const absl::Status& why) {
+                                        const absl::Status& why, uid_t user) {
   spdlog::warn("keeping a kernel in memory: {}", std::string(why.message()));
   Entry entry;
   entry.bytes = std::string(artifact);
   entry.digest = sha256(artifact);
+  entry.is_operators = owner_of(user) == cache::kNoOwner;
   Held held = remember(material, std::move(entry), true);
   return KernelResult{held->digest, held->bytes.size(), held};
 }

@@ -56,6 +56,9 @@ class ResultStore {
   PlanResult put_plan(const cache::KeyMaterial& material, std::string plan, std::vector<cache::ArtifactRef> artifacts,
                       uid_t user, std::string model = {});
 
+  // Whether this result is what the cache has for the key, made for root or this process's own user.
+  bool is_operators_kernel(const cache::KeyMaterial& material, const KernelResult& kernel);
+
   // Kernel blobs.
   std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);
   KernelResult put_blob(const cache::KeyMaterial& material, std::string_view artifact);
@@ -84,12 +87,14 @@ class ResultStore {
     std::string bytes;                          // artifact or plan
     Digest digest{};                            // of an artifact
     std::vector<cache::ArtifactRef> artifacts;  // of a plan
+    bool is_operators = true;
   };
   using Held = std::shared_ptr<const Entry>;
 
   static KernelResult kernel_result(cache::ArtifactEntry entry);
   static PlanResult plan_result(cache::PlanEntry entry);
-  KernelResult keep_artifact(const cache::KeyMaterial& material, std::string_view artifact, const absl::Status& why);
+  KernelResult keep_artifact(const cache::KeyMaterial& material, std::string_view artifact, const absl::Status& why,
+                             uid_t user = 0);
   Held remember(const cache::KeyMaterial& material, Entry entry, bool artifact);
   void forget(const cache::KeyMaterial& material);
   Held recall(const cache::KeyMaterial& material);

@@ -25,6 +25,7 @@
 #include "daemon/worker/trial_load.h"
 #include "daemon/worker_pool/framing.h"
 #include "proto/versions.h"
+#include "daemon/worker/mapped_files.h"
 #include "runtime/build_id.h"
 
 namespace hearth::daemon {
@@ -235,6 +236,7 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
   if (!arguments.replay.empty()) return replay(std::move(arguments), backend);
   if (const char* folder = std::getenv("TMPDIR")) arguments.sandbox.folder = folder;
   arguments.sandbox.socket = arguments.socket;
+  const std::vector<std::string> mapped = mapped_files();  // by the paths that the daemon knows
   const std::optional<v1::SandboxReport> report = enter_sandbox(arguments.sandbox);
   if (!report) return 3;  // the daemon is gone
   // A program that had it would keep the daemon from noticing this worker's end.
@@ -245,6 +247,7 @@ int worker_main(int argc, char** argv, CompilerBackend& backend) {
   hello.mutable_hello()->set_version(kWorkerVersion);
   hello.mutable_hello()->set_build_id(std::string(build_id()));
   *hello.mutable_hello()->mutable_sandbox() = *report;
+  hello.mutable_hello()->mutable_mapped_files()->Assign(mapped.begin(), mapped.end());
   absl::Status status = write_frame(arguments.socket, hello, wait_for_ever);
   while (status.ok()) {
     v1::WorkerRequest request;

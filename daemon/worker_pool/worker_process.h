@@ -50,6 +50,8 @@ struct WorkerCommand {
   std::set<std::string> without;           // layers of the sandbox to leave out: `sandbox = off`, and tests
   std::shared_ptr<SandboxStatus> sandbox;  // judges what it reports; null: nobody does
   std::shared_ptr<WorkerCgroups> cgroups;  // null: none
+  // Told what a worker's code comes from, before it is given any request; on pool threads; may be null.
+  std::function<void(std::vector<std::string> mapped_files)> on_mapped_files;
   const Clock* clock = &Clock::machine();  // of its limits
 };
 

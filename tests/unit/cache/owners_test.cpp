@@ -56,6 +56,19 @@ TEST_CASE("a user who floods a full cache puts out entries of its own, not what 
   fixture.check_sums();
 }
 
+TEST_CASE("what was made for a user is told from what was made for nobody in particular") {
+  Shared fixture;
+  fixture.open();
+  const Digest of_alice = fixture.put(1, kAlice), of_nobody = fixture.put(2, kNoOwner);
+  CHECK_FALSE(fixture.cache->is_ownerless(material_of(1), of_alice));
+  CHECK(fixture.cache->is_ownerless(material_of(2), of_nobody));
+  CHECK_FALSE(fixture.cache->is_ownerless(material_of(2), of_alice));  // not what lies under that key
+  CHECK_FALSE(fixture.cache->is_ownerless(material_of(3), of_nobody));
+  fixture.cache.reset();
+  fixture.open();
+  CHECK_FALSE(fixture.cache->is_ownerless(material_of(1), of_alice));
+}
+
 TEST_CASE("users who all want more than there is have about as much, each what it used last") {
   constexpr EntryOwner kCarol = 1003;
   Shared fixture;

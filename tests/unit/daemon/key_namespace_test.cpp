@@ -44,5 +44,24 @@ TEST_CASE("a plan is shared between users with constants of one number, and with
   CHECK(is_own(static_cast<v1::DType>(99), 2));
 }
 
+TEST_CASE("what has constant data or a user's part is private to the node") {
+  v1::Graph plain, data;
+  v1::Node& node = *data.add_nodes();
+  node.set_op(v1::CONSTANT);
+  node.set_dtype(v1::F32);
+  node.set_data(std::string(8, 'x'));
+  const uid_t own = ::geteuid();
+  for (const Sharing sharing : {Sharing::kOwner, Sharing::kNode, Sharing::kUser}) {
+    const KeyNamespace keys(sharing);
+    // Where one user has the daemon alone, his graphs with data have ordinary keys, and are private all the same.
+    CHECK(keys.is_private_plan(data, own));
+    CHECK(keys.is_private_plan(data, kUser));
+    CHECK_FALSE(keys.is_private_plan(plain, own));
+    CHECK(keys.is_private_plan(plain, kUser) == (sharing == Sharing::kUser));
+    CHECK(keys.is_private(kUser) == (sharing == Sharing::kUser));
+    CHECK_FALSE(keys.is_private(0));
+  }
+}
+
 }  // namespace
 }  // namespace hearth::daemon

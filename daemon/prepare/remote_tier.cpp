@@ -1,0 +1,219 @@
+#include "daemon/prepare/remote_tier.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "daemon/remote/remote_timer.h"
+
+namespace hearth::daemon {
+namespace {
+
+// More than any plan or kernel has; what lists more is not read.
+constexpr std::uint64_t kMaxPlanBytes = std::uint64_t{256} << 20, kMaxKernelBytes = std::uint64_t{64} << 20;
+constexpr std::chrono::seconds kMissingFor(2);
+constexpr std::size_t kMaxMissing = 4096;
+constexpr char kKernelFolder[] = "k/";
+
+// A kernel that came with a plan, by its content: its own key's material is larger than itself and was not sent.
+cache::KeyMaterial content_material(const Digest& digest) {
+  cache::KeyMaterial material("hearth.remote_artifact.v1");
+  material.add("digest", to_bytes(digest), to_hex(digest));
+  return material;
+}
+
+// A look-up that begins once the flavour is known.
+class Deferred : public ResultFetch, public std::enable_shared_from_this<Deferred> {
+ public:
+  explicit Deferred(std::function<void(RemoteAnswer)> done) : done_(std::move(done)) {}
+
+  void cancel() override {
+    std::shared_ptr<ResultFetch> fetch;
+    {
+      const std::lock_guard lock(mutex_);
+      is_cancelled_ = true;
+      fetch = std::move(fetch_);
+    }
+    if (fetch) fetch->cancel();
+    end({RemoteOutcome::kLate, absl::CancelledError("cancelled"), {}});
+  }
+  bool is_cancelled() {
+    const std::lock_guard lock(mutex_);
+    return is_cancelled_;
+  }
+  void begun(std::shared_ptr<ResultFetch> fetch) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!is_cancelled_) {
+        fetch_ = std::move(fetch);
+        return;
+      }
+    }
+    if (fetch) fetch->cancel();
+  }
+  // The first end counts.
+  void end(RemoteAnswer answer) {
+    std::function<void(RemoteAnswer)> done;
+    std::shared_ptr<ResultFetch> fetch;
+    {
+      const std::lock_guard lock(mutex_);
+      done.swap(done_);
+      fetch.swap(fetch_);
+    }
+    if (done) done(std::move(answer));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<void(RemoteAnswer)> done_;
+  std::shared_ptr<ResultFetch> fetch_;
+  bool is_cancelled_ = false;
+};
+
+// What a stranger to this build could not have stated, and a writer of a broken one might.
+bool is_sound(const v1::Plan& plan, const std::set<std::string>& artifacts) {
+  const auto is_there = [&](const v1::PlanKernel& kernel) {
+    return kernel.artifact().empty() || artifacts.contains(kernel.artifact());
+  };
+  const auto is_in_range = [&](const v1::Launch& launch) {
+    return launch.kernel() < static_cast<std::uint32_t>(plan.kernels_size());
+  };
+  return std::ranges::all_of(plan.kernels(), is_there) && std::ranges::all_of(plan.launches(), is_in_range);
+}
+
+}  // namespace
+
+EntryKey RemoteTier::entry_of(const cache::KeyMaterial& material, const char* kind, const Digest& flavour) const {
+  return {material.domain(), cache::key(material), kind, services_.remote->settings().salt,
+          flavour,           services_.build_id};
+}
+
+RemoteTier::Fetch RemoteTier::find_files(const cache::KeyMaterial& material, const char* kind, std::uint64_t most_bytes,
+                                         std::function<void(RemoteAnswer)> done) {
+  auto deferred = std::make_shared<Deferred>(std::move(done));
+  services_.flavour->when_known([this, deferred, material, kind, most_bytes](const std::optional<Digest>& flavour) {
+    if (!flavour)
+      return deferred->end({RemoteOutcome::kError, absl::FailedPreconditionError("the compiler's files changed"), {}});
+    if (deferred->is_cancelled()) return;
+    deferred->begun(services_.remote->fetch(entry_of(material, kind, *flavour), most_bytes,
+                                            [deferred](RemoteAnswer answer) { deferred->end(std::move(answer)); }));
+  });
+  return deferred;
+}
+
+RemoteTier::Fetch RemoteTier::find_kernel(const cache::KeyMaterial& material, uid_t user, Done<KernelResult> done) {
+  return find_files(
+      material, "kernel", kMaxKernelBytes, [this, material, user, done = std::move(done)](RemoteAnswer answer) {
+        auto shared = std::make_shared<RemoteAnswer>(std::move(answer));
+        services_.executor->post([this, material, user, done, shared] {
+          std::string* artifact = shared->file("kernel");
+          if (artifact == nullptr || artifact->empty()) return done({shared->outcome, shared->status, {}});
+          done({RemoteOutcome::kHit, absl::OkStatus(), services_.store->put_kernel(material, *artifact, user)});
+        });
+      });
+}
+
+RemoteTier::Fetch RemoteTier::find_plan(const PlanQuery& query, Done<FoundPlan> done) {
+  return find_files(
+      plan_material(query.inputs), "plan", kMaxPlanBytes, [this, query, done = std::move(done)](RemoteAnswer answer) {
+        auto shared = std::make_shared<RemoteAnswer>(std::move(answer));
+        services_.executor->post([this, query, done, shared] { done(take_plan(query, std::move(*shared))); });
+      });
+}
+
+RemoteFound<FoundPlan> RemoteTier::take_plan(const PlanQuery& query, RemoteAnswer answer) {
+  if (answer.outcome != RemoteOutcome::kHit) return {answer.outcome, answer.status, std::nullopt};
+  const auto unusable = [](const char* what) {
+    return RemoteFound<FoundPlan>{RemoteOutcome::kMiss, absl::DataLossError(absl::StrCat("its plan ", what)),
+                                  std::nullopt};
+  };
+  std::string* plan = answer.file("plan");
+  std::string* reads = answer.file("reads");
+  v1::Plan parsed;
+  v1::PlanReads::Variant variant;
+  if (plan == nullptr || reads == nullptr || !parsed.ParseFromString(*plan) || !variant.ParseFromString(*reads))
+    return unusable("cannot be read");
+  std::set<std::string> artifacts;
+  for (const RemoteFile& file : answer.files) {
+    if (file.path.starts_with(kKernelFolder)) artifacts.insert(to_bytes(sha256(file.bytes)));
+  }
+  if (!is_sound(parsed, artifacts)) return unusable("lacks a kernel");
+  std::vector<cache::ArtifactRef> refs;
+  std::vector<std::shared_ptr<const void>> holds;
+  for (const RemoteFile& file : answer.files) {
+    if (!file.path.starts_with(kKernelFolder)) continue;
+    KernelResult kernel = services_.store->put_kernel(content_material(sha256(file.bytes)), file.bytes, query.user);
+    refs.push_back({kernel.digest, kernel.size_bytes});
+    holds.push_back(std::move(kernel.hold));
+  }
+  const cache::KeyMaterial& base = query.inputs.materials.back();
+  const std::string tuning =
+      services_.plan_reads->put(base, variant.kernels(), *query.inputs.tuning,
+                                services_.tuning->scope_of(query.target, query.options), query.user);
+  const cache::KeyMaterial material = cache::with_tuning(base, tuning);
+  FoundPlan found{cache::key(material),
+                  services_.store->put_plan(material, std::move(*plan), std::move(refs), query.user, query.model)};
+  holds.push_back(found.plan.hold);
+  found.plan.hold = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(holds));
+  return {RemoteOutcome::kHit, absl::OkStatus(), std::move(found)};
+}
+
+RemoteTier::Fetch RemoteTier::find_sealed_plan(const PlanQuery& query, Done<FoundPlan> done) {
+  const Digest key = cache::key(plan_material(query.inputs));
+  {
+    const std::lock_guard lock(mutex_);
+    const auto place = missing_.find(key);
+    if (place != missing_.end() && services_.clock->now() < place->second.first) {
+      services_.executor->post(
+          [done, status = place->second.second] { done({RemoteOutcome::kMiss, status, std::nullopt}); });
+      return nullptr;
+    }
+  }
+  struct Limit {
+    std::optional<RemoteTimer> timer;
+  };
+  auto limit = std::make_shared<Limit>();
+  Fetch fetch = find_plan(query, [this, key, limit, done = std::move(done)](RemoteFound<FoundPlan> found) {
+    if (!found.result) {
+      const std::lock_guard lock(mutex_);
+      if (missing_.size() >= kMaxMissing) missing_.clear();
+      missing_[key] = {services_.clock->now() + kMissingFor, found.status};
+    }
+    done(std::move(found));
+  });
+  // Where no worker has ever started, the flavour stays unknown.
+  limit->timer.emplace(2 * services_.remote->settings().call_limit, [weak = std::weak_ptr(fetch)] {
+    if (const Fetch fetch = weak.lock()) fetch->cancel();
+  });
+  return fetch;
+}
+
+void RemoteTier::send_files(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files) {
+  auto shared = std::make_shared<std::vector<RemoteFile>>(std::move(files));
+  services_.flavour->when_known([this, material, kind, shared](const std::optional<Digest>& flavour) {
+    if (flavour) services_.remote->publish(entry_of(material, kind, *flavour), std::move(*shared));
+  });
+}
+
+void RemoteTier::send_kernel(const cache::KeyMaterial& material, std::string artifact) {
+  send_files(material, "kernel", {{"kernel", std::move(artifact)}});
+}
+
+void RemoteTier::send_plan(const PlanInputs& inputs, const PlanResult& plan,
+                           const google::protobuf::RepeatedPtrField<std::string>& tuning_reads) {
+  v1::PlanReads::Variant reads;
+  *reads.mutable_kernels() = tuning_reads;
+  std::vector<RemoteFile> files{{"plan", *plan.plan}, {"reads", reads.SerializeAsString()}};
+  for (const cache::ArtifactRef& artifact : plan.artifacts) {
+    absl::StatusOr<ResultStore::ReadArtifact> read = services_.store->open_artifact(artifact.digest);
+    if (!read.ok()) return;
+    absl::StatusOr<std::string> bytes = (*read)(0, artifact.size_bytes);
+    if (!bytes.ok() || sha256(*bytes) != artifact.digest) return;
+    files.push_back({absl::StrCat(kKernelFolder, to_hex(artifact.digest)), *std::move(bytes)});
+  }
+  send_files(plan_material(inputs), "plan", std::move(files));
+}
+
+}  // namespace hearth::daemon

@@ -1,0 +1,97 @@
+// RemoteTier: plans, kernels and blobs in a cache beyond this node (daemon/remote): under which entry each lies, which
+// files it has, and how one becomes an entry of this node's own cache. A plan's entry holds all that a node needs to run
+// it: the plan, which tuning records its lowering looks at, and all its kernels. Tuning records themselves are not sent.
+// Look-ups are asynchronous: `done` is called once, on the executor; what is found is in the store by then. Thread-safe;
+// borrows what it uses. No errors: what cannot be used is a miss that is counted.
+//
+//   auto fetch = tier.find_plan({inputs, target, options, user, model}, [](RemoteFound<FoundPlan> found) { … });
+//   fetch->cancel();
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "daemon/prepare/plan_build.h"
+#include "daemon/remote/compiler_flavour.h"
+#include "daemon/remote/remote_cache.h"
+
+namespace hearth::daemon {
+
+// How a look-up ended, and what it found.
+template <class Result>
+struct RemoteFound {
+  RemoteOutcome outcome = RemoteOutcome::kMiss;
+  absl::Status status;           // why nothing was found
+  std::optional<Result> result;  // of a hit
+};
+
+// What a plan is looked up by.
+struct PlanQuery {
+  PlanInputs inputs;
+  v1::Target target;
+  v1::CompileOptions options;
+  uid_t user = 0;     // whose account it goes to
+  std::string model;  // what the client calls it
+};
+
+class RemoteTier {
+ public:
+  struct Services {
+    RemoteCache* remote = nullptr;
+    CompilerFlavour* flavour = nullptr;
+    ResultStore* store = nullptr;
+    PlanReads* plan_reads = nullptr;
+    TuningTable* tuning = nullptr;
+    Executor* executor = nullptr;
+    std::string build_id;
+    unsigned workers = 1;
+    const Clock* clock = &Clock::machine();
+  };
+  template <class Result>
+  using Done = std::function<void(RemoteFound<Result>)>;
+  using Fetch = std::shared_ptr<ResultFetch>;
+
+  explicit RemoteTier(Services services) : services_(std::move(services)) {}
+
+  bool is_asked() const { return services_.remote->is_asked(); }
+  absl::Status health() const { return services_.remote->health(); }
+  bool sends_private() const { return services_.remote->settings().sends_private; }
+  AnswerTimes::Duration head_start() const { return services_.remote->head_start(); }
+  // How many kernels of a build are under way at once: one more than are compiled, so that each is asked for just
+  // before.
+  unsigned kernels_at_once() const { return services_.workers + 1; }
+
+  Fetch find_plan(const PlanQuery& query, Done<FoundPlan> done);
+  // The same where nothing can be compiled, so that the caller waits for the answer: a miss of a moment ago is one still.
+  Fetch find_sealed_plan(const PlanQuery& query, Done<FoundPlan> done);
+  Fetch find_kernel(const cache::KeyMaterial& material, uid_t user, Done<KernelResult> done);
+  // Any files, for who knows what they mean (blobs); not on the executor.
+  Fetch find_files(const cache::KeyMaterial& material, const char* kind, std::uint64_t most_bytes,
+                   std::function<void(RemoteAnswer)> done);
+
+  // Sends what this node has built. Nothing where it is no writer, or where the work was not root's or the daemon's own
+  // user's: whoever signs a stranger's results lets him into every node.
+  bool is_writer(uid_t user) const { return services_.remote->is_writer() && is_operator(user); }
+  void send_kernel(const cache::KeyMaterial& material, std::string artifact);
+  // `tuning_reads`: LoweredPlan's. The kernels must be the operator's, too.
+  void send_plan(const PlanInputs& inputs, const PlanResult& plan,
+                 const google::protobuf::RepeatedPtrField<std::string>& tuning_reads);
+  void send_files(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files);
+
+ private:
+  // All tuning records count, since it is not known before a lowering which ones it reads.
+  static cache::KeyMaterial plan_material(const PlanInputs& inputs) {
+    return cache::with_tuning(inputs.materials.back(), inputs.tuning->digest);
+  }
+  EntryKey entry_of(const cache::KeyMaterial& material, const char* kind, const Digest& flavour) const;
+  RemoteFound<FoundPlan> take_plan(const PlanQuery& query, RemoteAnswer answer);
+
+  const Services services_;
+  std::mutex mutex_;
+  std::map<Digest, std::pair<Clock::time_point, absl::Status>> missing_;  // of a moment ago
+};
+
+}  // namespace hearth::daemon

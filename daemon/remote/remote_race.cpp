@@ -1,0 +1,66 @@
+#include "daemon/remote/remote_race.h"
+
+#include <utility>
+
+namespace hearth::daemon {
+namespace {
+
+// What a server has answered, and what is overwritten where it cannot be used.
+bool has_nothing(RemoteOutcome outcome) {
+  return outcome == RemoteOutcome::kMiss || outcome == RemoteOutcome::kIncomplete ||
+         outcome == RemoteOutcome::kUnsigned;
+}
+
+}  // namespace
+
+void RemoteRace::begin(std::chrono::steady_clock::duration head_start) {
+  const std::shared_ptr<RemoteRace> self = shared_from_this();
+  std::function<std::shared_ptr<ResultFetch>(std::function<void(RemoteOutcome)>)> ask;
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    ask = std::move(runner_.ask);  // owns whoever asks
+    timer_.emplace(head_start, [weak = weak_from_this()] {
+      if (const std::shared_ptr<RemoteRace> race = weak.lock()) race->work(/*in_time=*/false);
+    });
+  }
+  std::shared_ptr<ResultFetch> fetch = ask([self](RemoteOutcome outcome) { self->ended(outcome); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (!finished_) {
+      fetch_ = std::move(fetch);
+      return;
+    }
+  }
+  if (fetch) fetch->cancel();
+}
+
+void RemoteRace::ended(RemoteOutcome outcome) {
+  if (outcome == RemoteOutcome::kHit) return finish();
+  work(has_nothing(outcome));
+}
+
+void RemoteRace::work(bool in_time) {
+  std::function<void(bool)> work;
+  {
+    const std::lock_guard lock(mutex_);
+    if (finished_ || std::exchange(works_, true)) return;
+    work = std::move(runner_.work);
+  }
+  runner_.post([work = std::move(work), in_time] { work(in_time); });
+}
+
+void RemoteRace::finish() {
+  std::shared_ptr<ResultFetch> fetch;
+  std::function<void(bool)> work;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(finished_, true)) return;
+    fetch = std::move(fetch_);
+    work = std::move(runner_.work);  // may own whoever asks: destroyed unlocked
+    if (timer_) timer_->cancel();
+  }
+  if (fetch) fetch->cancel();
+}
+
+}  // namespace hearth::daemon
