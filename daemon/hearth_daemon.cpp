@@ -75,6 +75,11 @@ MemoryBudget::Limits share_of(const Config& config) {
   return {share, share / kClientShares};
 }
 
+// Users are told apart where several may use the daemon.
+KeyNamespace keys_of(const Config& config) {
+  return KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner);
+}
+
 RpcLimits rpc_limits(const Config& config) {
   RpcLimits limits;
   limits.message_bytes = config.limits.graph_bytes + kMessageSlackBytes;
@@ -97,7 +102,9 @@ class HearthDaemon::Impl {
         cache_(std::move(cache)),
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
-        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_, config.clock},
+        remote_(config.remote.is_used() ? std::make_unique<RemoteCache>(config.remote, *config.clock) : nullptr),
+        remote_tier_(remote_ ? std::make_unique<RemoteTier>(remote_services()) : nullptr),
+        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_, config.clock, remote_tier_.get(), keys_of(config)},
                std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
         accounts_(config.user_quotas, *config.clock),
@@ -109,13 +116,10 @@ class HearthDaemon::Impl {
         blob_pool_(blob_pool_options(config), &poison_, &metrics_),
         tuning_(cache_.get(), std::string(build_id())),
         plan_reads_(&store_),
-        remote_(config.remote.is_used() ? std::make_unique<RemoteCache>(config.remote, *config.clock) : nullptr),
-        remote_tier_(remote_ ? std::make_unique<RemoteTier>(remote_services()) : nullptr),
         ptx_(config.ptxas, &blob_pool_),
         preparer_({std::string(build_id()), &store_, &pool_, &executor_, &metrics_, &kernel_flights_, &tuning_,
-                   &plan_reads_, &blobs_, &blob_libraries_,
-                   KeyNamespace(config.clients.is_shared() ? config.sharing : Sharing::kOwner), &accounts_,
-                   config.sealed, config.sealed_takes_older_tuning, &ptx_, remote_tier_.get(), &explanation_executor_},
+                   &plan_reads_, &blobs_, &blob_libraries_, keys_of(config), &accounts_, config.sealed,
+                   config.sealed_takes_older_tuning, &ptx_, remote_tier_.get(), &explanation_executor_},
                   config.limits),
         explainer_(&preparer_),
         tuner_(&preparer_, config.workers, std::chrono::milliseconds(config.tune_turn_ms), *config.clock),
@@ -368,7 +372,9 @@ class HearthDaemon::Impl {
   Activity activity_{*config_.clock};
   KernelFlights kernel_flights_;
   PoisonList poison_;
-  BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
+  const std::unique_ptr<RemoteCache> remote_;      // null: there is none; ended before what it uses goes
+  const std::unique_ptr<RemoteTier> remote_tier_;  // likewise
+  BlobBuilder blobs_;                              // above what runs its steps and its jobs, which therefore end first
   BlobLibraries blob_libraries_;
   UserAccounts accounts_;
   Executor executor_;
@@ -380,8 +386,6 @@ class HearthDaemon::Impl {
   WorkerPool blob_pool_;
   TuningTable tuning_;
   PlanReads plan_reads_;
-  std::unique_ptr<RemoteCache> remote_;      // null: there is none; ended before what it uses
-  std::unique_ptr<RemoteTier> remote_tier_;  // likewise
   PtxAssembler ptx_;
   Preparer preparer_;
   Explainer explainer_;

@@ -131,11 +131,22 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   }
   if (absl::Status failed = builder_.failures_.recent(flight_key_, builder_.services_.clock->now()); !failed.ok())
     return flight->complete(failed);
+  if (builder_.services_.remote != nullptr && !builder_.services_.key_namespace.is_private(caller_.client.uid))
+    return race_remote(flight);
+  (void)compile(flight, /*sends=*/false);
+}
+
+std::uint64_t BlobBuilder::Job::compile(const std::shared_ptr<BlobFlights::Flight>& flight, bool sends,
+                                        std::function<void()> compiled) {
+  const auto fail = [&](const absl::Status& status) {
+    flight->complete(status);
+    return std::uint64_t{0};
+  };
   // The job stays for the flight, also when its own caller leaves.
   const std::shared_ptr<Job> self = shared_from_this();
   CompileJob job;
   absl::StatusOr<std::vector<ReadableTree>> trees = blob_paths(spec_, builder_.services_.pool->command().secrets);
-  if (!trees.ok()) return flight->complete(trees.status());
+  if (!trees.ok()) return fail(trees.status());
   job.client = caller_.client;
   job.trees = *std::move(trees);
   *job.request.mutable_blob() = spec_;
@@ -145,22 +156,25 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
     self->began_ = std::chrono::system_clock::now();
     flight->report(BlobStage::kCompiling);
   };
-  job.done = [self, flight](absl::StatusOr<v1::WorkerReply> reply) {
+  job.done = [self, flight, sends, compiled = std::move(compiled)](absl::StatusOr<v1::WorkerReply> reply) {
+    if (compiled) compiled();
     if (!reply.ok()) {
       self->builder_.failures_.add(self->flight_key_, reply.status(), self->builder_.services_.clock->now());
       return flight->complete(reply.status());
     }
-    auto compiled = std::make_shared<v1::CompiledBlob>(std::move(*reply->mutable_blob()));
+    auto blob = std::make_shared<v1::CompiledBlob>(std::move(*reply->mutable_blob()));
     self->builder_.services_.executor->post_for(self->caller_.client,
-                                                [self, flight, compiled] { self->store(*compiled, flight); });
+                                                [self, flight, sends, blob] { self->store(*blob, sends, flight); });
   };
   absl::StatusOr<std::uint64_t> id = builder_.services_.pool->submit(std::move(job));
-  if (!id.ok()) return flight->complete(id.status());
+  if (!id.ok()) return fail(id.status());
   flight->on_cancel([pool = builder_.services_.pool, id = *id] { pool->cancel(id); });
   flight->on_join([pool = builder_.services_.pool, id = *id](const ClientId& client) { pool->share(id, client); });
+  return *id;
 }
 
-void BlobBuilder::Job::store(v1::CompiledBlob& compiled, const std::shared_ptr<BlobFlights::Flight>& flight) {
+void BlobBuilder::Job::store(v1::CompiledBlob& compiled, bool sends,
+                             const std::shared_ptr<BlobFlights::Flight>& flight) {
   if (compiled.artifact().data().empty()) {
     return flight->complete(absl::InternalError(absl::StrCat("blob '", spec_.stem(), "' compiled to nothing")));
   }
@@ -174,6 +188,7 @@ void BlobBuilder::Job::store(v1::CompiledBlob& compiled, const std::shared_ptr<B
   auto built = std::make_shared<BuiltBlob>();
   built->blob =
       builder_.records_.put(spec_, request_, compiled, same_compiler && !compiled.changed_meanwhile(), began_);
+  if (sends) send(built->blob);
   built->seconds = compiled.seconds();
   built->log = std::move(*compiled.mutable_log());
   flight->complete(std::shared_ptr<const BuiltBlob>(std::move(built)));

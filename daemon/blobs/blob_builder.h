@@ -24,10 +24,13 @@
 #include "daemon/blobs/blob_records.h"
 #include "daemon/blobs/blob_toolchains.h"
 #include "daemon/metrics.h"
+#include "daemon/store/key_namespace.h"
 #include "daemon/worker_pool/worker_pool.h"
 #include "hearth/v1/compiler_service.pb.h"
 
 namespace hearth::daemon {
+
+class RemoteTier;
 
 struct BuiltBlob {
   FoundBlob blob;
@@ -49,6 +52,8 @@ struct BlobServices {
   Executor* executor = nullptr;
   Metrics* metrics = nullptr;
   const Clock* clock = &Clock::machine();  // of what failed a moment ago
+  RemoteTier* remote = nullptr;            // null: there is no cache beyond this node
+  KeyNamespace key_namespace = {};
 };
 
 // What a request that may only look is told when there is nothing: an answer, no failure.
@@ -100,7 +105,13 @@ class BlobBuilder::Job : public std::enable_shared_from_this<Job> {
   void look_up(const Digest& source, const BlobToolchains::Outcome& toolchain);
   void join();
   void build(const std::shared_ptr<BlobFlights::Flight>& flight);
-  void store(v1::CompiledBlob& compiled, const std::shared_ptr<BlobFlights::Flight>& flight);
+  // Asks the cache beyond this node, and compiles where that takes long or has nothing (blob_remote.cpp).
+  void race_remote(const std::shared_ptr<BlobFlights::Flight>& flight);
+  void send(const FoundBlob& blob);
+  // The job's number; 0 where there is none. `sends`: beyond this node, too. `compiled` may be null.
+  std::uint64_t compile(const std::shared_ptr<BlobFlights::Flight>& flight, bool sends,
+                        std::function<void()> compiled = nullptr);
+  void store(v1::CompiledBlob& compiled, bool sends, const std::shared_ptr<BlobFlights::Flight>& flight);
 
   void answer(absl::StatusOr<BlobAnswer> answer);
   bool ended() {

@@ -76,7 +76,7 @@ std::optional<FoundBlob> BlobRecords::find_fresh(const Digest& request_and_root)
   if (!fresh || !fresh->watched.unchanged()) return std::nullopt;
   std::optional<KernelResult> artifact = store_->find_blob(fresh->material);
   if (!artifact) return std::nullopt;
-  return FoundBlob{fresh->key, std::move(*artifact)};
+  return FoundBlob{fresh->key, std::move(*artifact), ""};
 }
 
 std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache::KeyMaterial& request) {
@@ -95,7 +95,7 @@ std::optional<FoundBlob> BlobRecords::find(const v1::BlobSpec& spec, const cache
       if (fresh_.size() >= kMaxFresh) fresh_.clear();
       fresh_[request_and_root] = std::make_shared<const Fresh>(Fresh{std::move(watched), material, key});
     }
-    return FoundBlob{key, std::move(*artifact)};
+    return FoundBlob{key, std::move(*artifact), ""};
   }
   return std::nullopt;
 }
@@ -111,9 +111,24 @@ FoundBlob BlobRecords::put(const v1::BlobSpec& spec, const cache::KeyMaterial& r
       files::any_since(std::chrono::nanoseconds(began.time_since_epoch()).count(), shadowing, spec.root());
   if (unclear) spdlog::warn("blob '{}' is not kept: a header of a name it includes appeared meanwhile", spec.stem());
   if (!keep || unclear) {
-    return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data())};
+    return {cache::key(material), store_->put_blob(unasked(material), blob.artifact().data()), ""};
   }
-  FoundBlob found{cache::key(material), store_->put_blob(material, blob.artifact().data())};
+  return put_kept(request, record, blob.artifact().data());
+}
+
+std::optional<FoundBlob> BlobRecords::take(const v1::BlobSpec& spec, const cache::KeyMaterial& request,
+                                           const v1::BlobRecord& record, std::string_view artifact) {
+  files::FileSnapshot watched;
+  const auto has_less = [](const v1::BlobFile& a, const v1::BlobFile& b) { return a.path() < b.path(); };
+  if (!std::is_sorted(record.files().begin(), record.files().end(), has_less) || !holds(spec, record, watched))
+    return std::nullopt;
+  return put_kept(request, record, artifact);
+}
+
+FoundBlob BlobRecords::put_kept(const cache::KeyMaterial& request, const v1::BlobRecord& record,
+                                std::string_view artifact) {
+  const cache::KeyMaterial material = cache::blob_material(request, record);
+  FoundBlob found{cache::key(material), store_->put_blob(material, artifact), record.SerializeAsString()};
   std::lock_guard lock(write_mutex_);
   const v1::BlobRecords old = read(request);
   v1::BlobRecords records;

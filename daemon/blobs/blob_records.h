@@ -22,6 +22,7 @@ namespace hearth::daemon {
 struct FoundBlob {
   Digest key{};
   KernelResult artifact;
+  std::string record;  // of one that was put and is kept: serialized v1::BlobRecord
 };
 
 class BlobRecords {
@@ -34,6 +35,9 @@ class BlobRecords {
   // `keep`: else only for those who wait now, since a file changed meanwhile. `began`: when the compile did.
   FoundBlob put(const v1::BlobSpec& spec, const cache::KeyMaterial& request, const v1::CompiledBlob& blob, bool keep,
                 std::chrono::system_clock::time_point began);
+  // Keeps what another node has compiled of the same request; nothing where a file of the record is another one here.
+  std::optional<FoundBlob> take(const v1::BlobSpec& spec, const cache::KeyMaterial& request,
+                                const v1::BlobRecord& record, std::string_view artifact);
 
  private:
   // What was found last for a request, and what that was decided from: an answer that costs its stats alone.
@@ -44,6 +48,7 @@ class BlobRecords {
   };
   static constexpr std::size_t kMaxFresh = 256;
 
+  FoundBlob put_kept(const cache::KeyMaterial& request, const v1::BlobRecord& record, std::string_view artifact);
   std::optional<FoundBlob> find_fresh(const Digest& request_and_root);
   bool holds(const v1::BlobSpec& spec, const v1::BlobRecord& record, files::FileSnapshot& watched);
   v1::BlobRecords read(const cache::KeyMaterial& request);

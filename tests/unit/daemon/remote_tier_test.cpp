@@ -1,84 +1,15 @@
 // Nodes that share a cache: what one has compiled and signed, another loads; what is private stays; and a server that is
 // slow, gone or lying costs nothing but its results.
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
-#include "daemon/remote/blob_reference.h"
-#include "daemon/remote/entry_address.h"
-#include "daemon/remote/writer_key.h"
-#include "kernels_cache/action_key.h"
-#include "tests/support/remote_cache_server.h"
-#include "tests/unit/daemon/daemon_fixture.h"
+#include "tests/unit/daemon/blob_fixture.h"
+#include "tests/unit/daemon/fleet_fixture.h"
 
 namespace hearth::daemon {
 namespace {
 
-using Calls = std::vector<std::string>;
-
-struct Fleet {
-  Fleet() {
-    key_file = folder / "writer.key";
-    REQUIRE(runtime::write_file(key_file, {writer_key_text(secret)}).ok());
-    std::filesystem::permissions(key_file, std::filesystem::perms(0600));
-  }
-
-  // A node with a cold cache of its own. Its compiler is known, and the server's abilities, when this returns.
-  std::unique_ptr<DaemonFixture> node(bool writes, const std::function<void(Config&)>& change = nullptr) {
-    const std::uint64_t before = server ? server->count("GetCapabilities") : 0;
-    auto fixture = std::make_unique<DaemonFixture>([&](Config& config) {
-      config.remote.addresses = {*parse_remote_address("unix:" + socket)};
-      config.remote.trusted.keys = {secret.public_key()};
-      config.remote.call_limit = std::chrono::minutes(5);  // only what is held is late
-      if (writes) config.remote.writer_key_file = key_file;
-      if (change) change(config);
-    });
-    if (server) REQUIRE(test::eventually([&] { return server->count("GetCapabilities") == before + 1; }));
-    REQUIRE(test::eventually([&] { return fixture->stats().workers_checked(); }));
-    return fixture;
-  }
-  void wait_until_sent(DaemonFixture& node, std::uint64_t results) {
-    REQUIRE(test::eventually([&] { return node.stats().remote().sent() == results; }));
-  }
-  // Calls since `before`, without those that ask what the server can do.
-  Calls calls_since(std::size_t before) {
-    const Calls all = server->calls();
-    Calls calls(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
-    std::erase(calls, "GetCapabilities");
-    return calls;
-  }
-
-  // States the one plan that the server has as that of another request.
-  void state_as_plan_of(const v1::PrepareRequest& request) {
-    const auto blobs = server->blobs();
-    for (const auto& [action, result] : server->results()) {
-      const auto file = std::ranges::find(result.output_files(), "hearth.sig", &test::api::OutputFile::path);
-      auto statement = verified_statement(blobs.at(file->digest().hash()), {{secret.public_key()}, {}, 0});
-      REQUIRE(statement.ok());
-      if (statement->kind != "plan") continue;
-      const cache::KeyMaterial material = cache::plan_key_material(request.graph(), request.target(), request.options(),
-                                                                   std::string(statement->build_id));
-      statement->key = cache::key(material);
-      const std::string signature = signed_statement(*statement, secret);
-      server->put_blob(signature);
-      test::api::ActionResult stated = result;
-      for (auto& output : *stated.mutable_output_files()) {
-        if (output.path() == "hearth.sig") BlobReference::of(signature).write_to(output.mutable_digest());
-      }
-      const EntryAddress address = address_of({statement->domain, statement->key, statement->kind, statement->salt,
-                                               statement->flavour, statement->build_id});
-      return server->set_result(to_hex(sha256(address.action)), stated);
-    }
-    FAIL("no plan was sent");
-  }
-
-  TestFolder folder;
-  const std::string socket = folder / "r.sock";
-  const Ed25519Secret secret = Ed25519Secret::made();
-  std::string key_file;
-  std::optional<test::RemoteCacheServer> server{std::in_place, "unix:" + socket};
-};
+using Calls = Fleet::Calls;
 
 const v1::PrepareRequest& some_request() {
   static const v1::PrepareRequest request = test_request({"kernel:a", "kernel:b", "kernel:c", "kernel:a"});
@@ -277,6 +208,32 @@ TEST_CASE("remote: a thousand kernels that are there already are found without a
   const Answer answer = node->prepare(test_request(names));
   REQUIRE(answer.status.ok());
   CHECK(answer.result.compiled_kernels() == 1);
+}
+
+TEST_CASE("remote: a blob that another node has compiled is loaded where every file of it is the same") {
+  Fleet fleet;
+  BlobFixture writer([&](Config& config) { fleet.join(config, /*writes=*/true); });
+  const BlobReply built = writer.compile("x");
+  REQUIRE(built.status.ok());
+  fleet.wait_until_sent(writer.daemon(), 1);
+  BlobFixture reader([&](Config& config) { fleet.join(config, /*writes=*/false); });
+  REQUIRE(test::eventually([&] { return reader.daemon().stats().workers_checked(); }));
+  SECTION("the same files, in another folder") {
+    const BlobReply loaded = reader.compile("x");
+    REQUIRE(loaded.status.ok());
+    CHECK(loaded.result.hit());
+    CHECK(loaded.text() == built.text());
+    CHECK(loaded.result.key() == built.result.key());
+    CHECK(reader.daemon().stats().blobs_compiled() == 0);
+    CHECK(reader.daemon().stats().remote().hits() == 1);
+  }
+  SECTION("another header") {
+    reader.write("root/second/a.h", "A2 ");
+    const BlobReply own = reader.compile("x");
+    REQUIRE(own.status.ok());
+    CHECK_FALSE(own.result.hit());
+    CHECK(own.text() == "x:include a.h\ninclude deep/b.hA2 B1 ");
+  }
 }
 
 TEST_CASE("remote: metrics count look-ups by their outcome") {
