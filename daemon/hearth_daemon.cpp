@@ -103,8 +103,10 @@ class HearthDaemon::Impl {
         store_(cache_.get(), config.memory_store_bytes),
         poison_(config.cache_dir + "/repro", std::chrono::milliseconds(config.refuse_ms)),
         remote_(config.remote.is_used() ? std::make_unique<RemoteCache>(config.remote, *config.clock) : nullptr),
+        remote_entries_(remote_ ? std::make_unique<RemoteEntries>(remote_.get(), &flavour_, std::string(build_id()))
+                                : nullptr),
         remote_tier_(remote_ ? std::make_unique<RemoteTier>(remote_services()) : nullptr),
-        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_, config.clock, remote_tier_.get(), keys_of(config)},
+        blobs_({&store_, &blob_pool_, &blob_executor_, &metrics_, config.clock, remote_entries_.get(), keys_of(config)},
                std::chrono::milliseconds(config.blob_retry_ms)),
         blob_libraries_(config.blob_libraries),
         accounts_(config.user_quotas, *config.clock),
@@ -267,13 +269,11 @@ class HearthDaemon::Impl {
   }
 
   RemoteTier::Services remote_services() {
-    return {.remote = remote_.get(),
-            .flavour = &flavour_,
+    return {.entries = remote_entries_.get(),
             .store = &store_,
             .plan_reads = &plan_reads_,
             .tuning = &tuning_,
             .executor = &executor_,
-            .build_id = std::string(build_id()),
             .workers = config_.workers,
             .clock = config_.clock};
   }
@@ -372,9 +372,10 @@ class HearthDaemon::Impl {
   Activity activity_{*config_.clock};
   KernelFlights kernel_flights_;
   PoisonList poison_;
-  const std::unique_ptr<RemoteCache> remote_;      // null: there is none; ended before what it uses goes
-  const std::unique_ptr<RemoteTier> remote_tier_;  // likewise
-  BlobBuilder blobs_;                              // above what runs its steps and its jobs, which therefore end first
+  const std::unique_ptr<RemoteCache> remote_;  // null, like the next two: there is none; ended before what it uses goes
+  const std::unique_ptr<RemoteEntries> remote_entries_;
+  const std::unique_ptr<RemoteTier> remote_tier_;
+  BlobBuilder blobs_;  // above what runs its steps and its jobs, which therefore end first
   BlobLibraries blob_libraries_;
   UserAccounts accounts_;
   Executor executor_;

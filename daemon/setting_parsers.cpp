@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
-#include "daemon/remote/writer_key.h"
+#include "base/ed25519_text.h"
 
 namespace hearth::daemon {
 

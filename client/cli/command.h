@@ -31,6 +31,7 @@ void add_explain(CLI::App& app, Action& action);     // explain.cpp
 void add_stats(CLI::App& app, Action& action);       // stats.cpp
 void add_cache(CLI::App& app, Action& action);       // cache.cpp
 void add_daemon(CLI::App& app, Action& action);      // daemon.cpp
+void add_remote(CLI::App& app, Action& action);      // remote.cpp
 void add_blobs(CLI::App& app, Action& action);       // blobs.cpp
 void add_help(CLI::App& app, Action& action);        // help.cpp: help, manual
 void add_completion(CLI::App& app, Action& action);  // help.cpp

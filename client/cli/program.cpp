@@ -64,6 +64,7 @@ Program::Program()
   add_stats(app, action);
   add_cache(app, action);
   add_daemon(app, action);
+  add_remote(app, action);
   add_blobs(app, action);
   add_help(app, action);
   add_completion(app, action);

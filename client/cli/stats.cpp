@@ -7,6 +7,7 @@
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
 #include "client/cli/print.h"
+#include "client/cli/remote_text.h"
 #include "client/cli/sandbox_text.h"
 #include "client/cli/weights_text.h"
 #include "command_line/command.h"
@@ -74,6 +75,7 @@ Json to_json(const v1::StatsResponse& s) {
           {"leases", s.leases()},
           {"sessions", s.sessions()},
           {"refused_connections", s.refused_connections()},
+          {"remote", remote_json(s)},
           {"sandbox", sandbox_json(s)}};
 }
 
@@ -109,6 +111,7 @@ absl::StatusOr<int> stats(const StatsFlags& flags) {
                       std::to_string(s.worker_crashes()) + " crashes, " + std::to_string(s.worker_timeouts()) +
                       " timeouts"},
       {"sandbox", sandbox_text(s)},
+      {"remote", remote_text(s)},
       {"weights", weights_text(s)},
       {"clients",
        std::to_string(s.sessions()) + " sessions, " + std::to_string(s.leases()) + " leases" +

@@ -397,6 +397,10 @@ absl::StatusOr<v1::CacheClearResponse> DaemonChannel::cache_clear(const v1::Cach
                                                                   Millis timeout) {
   return state().owner(rpc::kCacheClear, request, Clock::now() + timeout);
 }
+absl::StatusOr<v1::RemoteCheckResponse> DaemonChannel::remote_check(Millis timeout) {
+  return state().owner(rpc::kRemoteCheck, v1::RemoteCheckRequest(), Clock::now() + timeout);
+}
+
 absl::StatusOr<v1::RemoveModelResponse> DaemonChannel::remove_model(const v1::RemoveModelRequest& request,
                                                                     Millis timeout) {
   return state().owner(rpc::kRemoveModel, request, Clock::now() + timeout);

@@ -80,6 +80,8 @@ class DaemonChannel {
   absl::StatusOr<v1::CacheVerifyResponse> cache_verify(Millis timeout);
   absl::StatusOr<v1::CacheClearResponse> cache_clear(const v1::CacheClearRequest& request, Millis timeout);
   absl::StatusOr<v1::RemoveBlobsResponse> remove_blobs(const v1::RemoveBlobsRequest& request, Millis timeout);
+  // Tries the daemon's cache beyond its node.
+  absl::StatusOr<v1::RemoteCheckResponse> remote_check(Millis timeout);
   absl::StatusOr<v1::RemoveModelResponse> remove_model(const v1::RemoveModelRequest& request, Millis timeout);
   absl::Status shutdown(Millis timeout);
 

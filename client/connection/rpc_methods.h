@@ -32,6 +32,8 @@ inline constexpr Method<v1::CacheVerifyRequest, v1::CacheVerifyResponse> kCacheV
     "/hearth.v1.AdminService/CacheVerify"};
 inline constexpr Method<v1::CacheClearRequest, v1::CacheClearResponse> kCacheClear{
     "/hearth.v1.AdminService/CacheClear"};
+inline constexpr Method<v1::RemoteCheckRequest, v1::RemoteCheckResponse> kRemoteCheck{
+    "/hearth.v1.AdminService/RemoteCheck"};
 inline constexpr Method<v1::RemoveModelRequest, v1::RemoveModelResponse> kRemoveModel{
     "/hearth.v1.AdminService/RemoveModel"};
 inline constexpr Method<v1::RemoveBlobsRequest, v1::RemoveBlobsResponse> kRemoveBlobs{

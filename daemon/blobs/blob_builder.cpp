@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/blobs/blob_check.h"
+#include "daemon/remote/remote_entries.h"
 #include "daemon/worker_pool/readable_paths.h"
 
 namespace hearth::daemon {
@@ -131,7 +132,8 @@ void BlobBuilder::Job::build(const std::shared_ptr<BlobFlights::Flight>& flight)
   }
   if (absl::Status failed = builder_.failures_.recent(flight_key_, builder_.services_.clock->now()); !failed.ok())
     return flight->complete(failed);
-  if (builder_.services_.remote != nullptr && !builder_.services_.key_namespace.is_private(caller_.client.uid))
+  if (builder_.services_.remote != nullptr && builder_.services_.remote->cache().is_asked() &&
+      !builder_.services_.key_namespace.is_private(caller_.client.uid))
     return race_remote(flight);
   (void)compile(flight, /*sends=*/false);
 }

@@ -30,7 +30,7 @@
 
 namespace hearth::daemon {
 
-class RemoteTier;
+class RemoteEntries;
 
 struct BuiltBlob {
   FoundBlob blob;
@@ -52,7 +52,7 @@ struct BlobServices {
   Executor* executor = nullptr;
   Metrics* metrics = nullptr;
   const Clock* clock = &Clock::machine();  // of what failed a moment ago
-  RemoteTier* remote = nullptr;            // null: there is no cache beyond this node
+  RemoteEntries* remote = nullptr;         // null: there is no cache beyond this node
   KeyNamespace key_namespace = {};
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/blobs/blob_builder.h"
-#include "daemon/prepare/remote_tier.h"
+#include "daemon/remote/remote_entries.h"
 #include "daemon/remote/remote_race.h"
 
 namespace hearth::daemon {
@@ -37,7 +37,7 @@ void BlobBuilder::Job::race_remote(const std::shared_ptr<BlobFlights::Flight>& f
   auto race = std::make_shared<RemoteRace>(RemoteRace::Runner{
       .ask =
           [self, take](const std::function<void(RemoteOutcome)>& ended) {
-            return self->builder_.services_.remote->find_files(
+            return self->builder_.services_.remote->find(
                 self->request_, kKind, kMaxBlobBytes, [self, take, ended](RemoteAnswer answer) {
                   if (answer.outcome != RemoteOutcome::kHit) return ended(answer.outcome);
                   auto shared = std::make_shared<RemoteAnswer>(std::move(answer));
@@ -54,16 +54,16 @@ void BlobBuilder::Job::race_remote(const std::shared_ptr<BlobFlights::Flight>& f
       .post = [executor = services.executor](std::function<void()> task) { executor->post(std::move(task)); }});
   *own = race;
   flight->on_cancel([race] { race->finish(); });
-  race->begin(services.remote->head_start());
+  race->begin(services.remote->cache().head_start());
 }
 
 void BlobBuilder::Job::send(const FoundBlob& blob) {
-  RemoteTier& remote = *builder_.services_.remote;
+  RemoteEntries& remote = *builder_.services_.remote;
   if (blob.record.empty() || !remote.is_writer(caller_.client.uid)) return;
   absl::StatusOr<ResultStore::ReadArtifact> read = builder_.store().open_artifact(blob.artifact.digest);
   if (!read.ok()) return;
   absl::StatusOr<std::string> bytes = (*read)(0, blob.artifact.size_bytes);
-  if (bytes.ok()) remote.send_files(request_, kKind, {{kKind, *std::move(bytes)}, {kRecord, blob.record}});
+  if (bytes.ok()) remote.send(request_, kKind, {{kKind, *std::move(bytes)}, {kRecord, blob.record}});
 }
 
 }  // namespace hearth::daemon

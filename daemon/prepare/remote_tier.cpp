@@ -24,54 +24,6 @@ cache::KeyMaterial content_material(const Digest& digest) {
   return material;
 }
 
-// A look-up that begins once the flavour is known.
-class Deferred : public ResultFetch, public std::enable_shared_from_this<Deferred> {
- public:
-  explicit Deferred(std::function<void(RemoteAnswer)> done) : done_(std::move(done)) {}
-
-  void cancel() override {
-    std::shared_ptr<ResultFetch> fetch;
-    {
-      const std::lock_guard lock(mutex_);
-      is_cancelled_ = true;
-      fetch = std::move(fetch_);
-    }
-    if (fetch) fetch->cancel();
-    end({RemoteOutcome::kLate, absl::CancelledError("cancelled"), {}});
-  }
-  bool is_cancelled() {
-    const std::lock_guard lock(mutex_);
-    return is_cancelled_;
-  }
-  void begun(std::shared_ptr<ResultFetch> fetch) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!is_cancelled_) {
-        fetch_ = std::move(fetch);
-        return;
-      }
-    }
-    if (fetch) fetch->cancel();
-  }
-  // The first end counts.
-  void end(RemoteAnswer answer) {
-    std::function<void(RemoteAnswer)> done;
-    std::shared_ptr<ResultFetch> fetch;
-    {
-      const std::lock_guard lock(mutex_);
-      done.swap(done_);
-      fetch.swap(fetch_);
-    }
-    if (done) done(std::move(answer));
-  }
-
- private:
-  std::mutex mutex_;
-  std::function<void(RemoteAnswer)> done_;
-  std::shared_ptr<ResultFetch> fetch_;
-  bool is_cancelled_ = false;
-};
-
 // What a stranger to this build could not have stated, and a writer of a broken one might.
 bool is_sound(const v1::Plan& plan, const std::set<std::string>& artifacts) {
   const auto is_there = [&](const v1::PlanKernel& kernel) {
@@ -85,26 +37,8 @@ bool is_sound(const v1::Plan& plan, const std::set<std::string>& artifacts) {
 
 }  // namespace
 
-EntryKey RemoteTier::entry_of(const cache::KeyMaterial& material, const char* kind, const Digest& flavour) const {
-  return {material.domain(), cache::key(material), kind, services_.remote->settings().salt,
-          flavour,           services_.build_id};
-}
-
-RemoteTier::Fetch RemoteTier::find_files(const cache::KeyMaterial& material, const char* kind, std::uint64_t most_bytes,
-                                         std::function<void(RemoteAnswer)> done) {
-  auto deferred = std::make_shared<Deferred>(std::move(done));
-  services_.flavour->when_known([this, deferred, material, kind, most_bytes](const std::optional<Digest>& flavour) {
-    if (!flavour)
-      return deferred->end({RemoteOutcome::kError, absl::FailedPreconditionError("the compiler's files changed"), {}});
-    if (deferred->is_cancelled()) return;
-    deferred->begun(services_.remote->fetch(entry_of(material, kind, *flavour), most_bytes,
-                                            [deferred](RemoteAnswer answer) { deferred->end(std::move(answer)); }));
-  });
-  return deferred;
-}
-
 RemoteTier::Fetch RemoteTier::find_kernel(const cache::KeyMaterial& material, uid_t user, Done<KernelResult> done) {
-  return find_files(
+  return entries().find(
       material, "kernel", kMaxKernelBytes, [this, material, user, done = std::move(done)](RemoteAnswer answer) {
         auto shared = std::make_shared<RemoteAnswer>(std::move(answer));
         services_.executor->post([this, material, user, done, shared] {
@@ -116,7 +50,7 @@ RemoteTier::Fetch RemoteTier::find_kernel(const cache::KeyMaterial& material, ui
 }
 
 RemoteTier::Fetch RemoteTier::find_plan(const PlanQuery& query, Done<FoundPlan> done) {
-  return find_files(
+  return entries().find(
       plan_material(query.inputs), "plan", kMaxPlanBytes, [this, query, done = std::move(done)](RemoteAnswer answer) {
         auto shared = std::make_shared<RemoteAnswer>(std::move(answer));
         services_.executor->post([this, query, done, shared] { done(take_plan(query, std::move(*shared))); });
@@ -184,21 +118,14 @@ RemoteTier::Fetch RemoteTier::find_sealed_plan(const PlanQuery& query, Done<Foun
     done(std::move(found));
   });
   // Where no worker has ever started, the flavour stays unknown.
-  limit->timer.emplace(2 * services_.remote->settings().call_limit, [weak = std::weak_ptr(fetch)] {
+  limit->timer.emplace(2 * entries().cache().settings().call_limit, [weak = std::weak_ptr(fetch)] {
     if (const Fetch fetch = weak.lock()) fetch->cancel();
   });
   return fetch;
 }
 
-void RemoteTier::send_files(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files) {
-  auto shared = std::make_shared<std::vector<RemoteFile>>(std::move(files));
-  services_.flavour->when_known([this, material, kind, shared](const std::optional<Digest>& flavour) {
-    if (flavour) services_.remote->publish(entry_of(material, kind, *flavour), std::move(*shared));
-  });
-}
-
 void RemoteTier::send_kernel(const cache::KeyMaterial& material, std::string artifact) {
-  send_files(material, "kernel", {{"kernel", std::move(artifact)}});
+  entries().send(material, "kernel", {{"kernel", std::move(artifact)}});
 }
 
 void RemoteTier::send_plan(const PlanInputs& inputs, const PlanResult& plan,
@@ -213,7 +140,7 @@ void RemoteTier::send_plan(const PlanInputs& inputs, const PlanResult& plan,
     if (!bytes.ok() || sha256(*bytes) != artifact.digest) return;
     files.push_back({absl::StrCat(kKernelFolder, to_hex(artifact.digest)), *std::move(bytes)});
   }
-  send_files(plan_material(inputs), "plan", std::move(files));
+  entries().send(plan_material(inputs), "plan", std::move(files));
 }
 
 }  // namespace hearth::daemon

@@ -15,8 +15,7 @@
 #include <string>
 
 #include "daemon/prepare/plan_build.h"
-#include "daemon/remote/compiler_flavour.h"
-#include "daemon/remote/remote_cache.h"
+#include "daemon/remote/remote_entries.h"
 
 namespace hearth::daemon {
 
@@ -40,13 +39,11 @@ struct PlanQuery {
 class RemoteTier {
  public:
   struct Services {
-    RemoteCache* remote = nullptr;
-    CompilerFlavour* flavour = nullptr;
+    RemoteEntries* entries = nullptr;
     ResultStore* store = nullptr;
     PlanReads* plan_reads = nullptr;
     TuningTable* tuning = nullptr;
     Executor* executor = nullptr;
-    std::string build_id;
     unsigned workers = 1;
     const Clock* clock = &Clock::machine();
   };
@@ -56,10 +53,11 @@ class RemoteTier {
 
   explicit RemoteTier(Services services) : services_(std::move(services)) {}
 
-  bool is_asked() const { return services_.remote->is_asked(); }
-  absl::Status health() const { return services_.remote->health(); }
-  bool sends_private() const { return services_.remote->settings().sends_private; }
-  AnswerTimes::Duration head_start() const { return services_.remote->head_start(); }
+  RemoteEntries& entries() const { return *services_.entries; }
+  bool is_asked() const { return entries().cache().is_asked(); }
+  absl::Status health() const { return entries().cache().health(); }
+  bool sends_private() const { return entries().cache().settings().sends_private; }
+  AnswerTimes::Duration head_start() const { return entries().cache().head_start(); }
   // How many kernels of a build are under way at once: one more than are compiled, so that each is asked for just
   // before.
   unsigned kernels_at_once() const { return services_.workers + 1; }
@@ -68,25 +66,18 @@ class RemoteTier {
   // The same where nothing can be compiled, so that the caller waits for the answer: a miss of a moment ago is one still.
   Fetch find_sealed_plan(const PlanQuery& query, Done<FoundPlan> done);
   Fetch find_kernel(const cache::KeyMaterial& material, uid_t user, Done<KernelResult> done);
-  // Any files, for who knows what they mean (blobs); not on the executor.
-  Fetch find_files(const cache::KeyMaterial& material, const char* kind, std::uint64_t most_bytes,
-                   std::function<void(RemoteAnswer)> done);
-
-  // Sends what this node has built. Nothing where it is no writer, or where the work was not root's or the daemon's own
-  // user's: whoever signs a stranger's results lets him into every node.
-  bool is_writer(uid_t user) const { return services_.remote->is_writer() && is_operator(user); }
+  // Whether what was built for this user is sent (RemoteEntries).
+  bool is_writer(uid_t user) const { return entries().is_writer(user); }
   void send_kernel(const cache::KeyMaterial& material, std::string artifact);
   // `tuning_reads`: LoweredPlan's. The kernels must be the operator's, too.
   void send_plan(const PlanInputs& inputs, const PlanResult& plan,
                  const google::protobuf::RepeatedPtrField<std::string>& tuning_reads);
-  void send_files(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files);
 
  private:
   // All tuning records count, since it is not known before a lowering which ones it reads.
   static cache::KeyMaterial plan_material(const PlanInputs& inputs) {
     return cache::with_tuning(inputs.materials.back(), inputs.tuning->digest);
   }
-  EntryKey entry_of(const cache::KeyMaterial& material, const char* kind, const Digest& flavour) const;
   RemoteFound<FoundPlan> take_plan(const PlanQuery& query, RemoteAnswer answer);
 
   const Services services_;

@@ -103,11 +103,6 @@ std::optional<Parsed> parse(const cache::KeyMaterial& material) {
 
 }  // namespace
 
-std::string key_id(const Ed25519PublicKey& key) {
-  constexpr std::size_t kDigits = 16;
-  return to_hex(sha256({reinterpret_cast<const char*>(key.data()), key.size()})).substr(0, kDigits);
-}
-
 std::string signed_statement(const ResultStatement& statement, const Ed25519Secret& secret) {
   std::string bytes = material_of(statement, secret.public_key()).encode();
   const Ed25519Signature signature = secret.sign(bytes);

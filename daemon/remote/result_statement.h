@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/ed25519.h"
+#include "base/ed25519_text.h"
 #include "base/sha256.h"
 
 namespace hearth::daemon {
@@ -42,9 +42,6 @@ struct TrustedKeys {
   std::vector<std::string> revoked;  // ids, whose statements count no longer, whenever they were made
   std::int64_t not_before = 0;       // seconds since 1970: statements made earlier do not count
 };
-
-// A key as people name it: 16 hexadecimal digits of its digest.
-std::string key_id(const Ed25519PublicKey& key);
 
 inline constexpr std::size_t kMaxStatementBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxStatedFiles = 4096;

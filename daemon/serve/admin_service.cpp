@@ -12,6 +12,7 @@
 #include "daemon/metrics.h"
 #include "daemon/prepare/leases.h"
 #include "daemon/remote/remote_cache.h"
+#include "daemon/remote/remote_check.h"
 #include "daemon/store/artifact_grants.h"
 #include "daemon/version.h"
 #include "daemon/worker_pool/worker_usage.h"
@@ -271,6 +272,23 @@ grpc::ServerUnaryReactor* AdminServiceImpl::RemoveModel(grpc::CallbackServerCont
         removed.set_removed(report.removed);
         removed.set_kept_leased(report.kept_leased);
         removed.set_freed_bytes(report.freed_bytes);
+      });
+}
+
+grpc::ServerUnaryReactor* AdminServiceImpl::RemoteCheck(grpc::CallbackServerContext* context, const Bytes* bytes,
+                                                        Bytes* response) {
+  return answer<v1::RemoteCheckRequest, v1::RemoteCheckResponse>(
+      {context, bytes, response}, services_.executor, "RemoteCheck",
+      [services = services_](const v1::RemoteCheckRequest&, v1::RemoteCheckResponse& checked) {
+        if (services.remote == nullptr) return;
+        for (const RemoteCheckStep& step : check_remote(services.remote->settings())) {
+          v1::RemoteCheckResponse::Step& shown = *checked.add_steps();
+          shown.set_address(printable(step.address));
+          shown.set_name(step.name);
+          shown.set_error(printable(std::string(step.status.message())));
+          shown.set_detail(step.detail);
+          shown.set_seconds(step.seconds);
+        }
       });
 }
 

@@ -49,11 +49,11 @@ struct AdminServices {
   std::function<void()> shut_down;
 };
 
-using AdminServiceOfBytes =
-    v1::AdminService::WithRawCallbackMethod_Stats<v1::AdminService::WithRawCallbackMethod_CacheList<
-        v1::AdminService::WithRawCallbackMethod_CacheVerify<v1::AdminService::WithRawCallbackMethod_CacheClear<
-            v1::AdminService::WithRawCallbackMethod_RemoveBlobs<v1::AdminService::WithRawCallbackMethod_RemoveModel<
-                v1::AdminService::WithRawCallbackMethod_Shutdown<v1::AdminService::Service>>>>>>>;
+using AdminServiceOfBytes = v1::AdminService::WithRawCallbackMethod_Stats<
+    v1::AdminService::WithRawCallbackMethod_CacheList<v1::AdminService::WithRawCallbackMethod_CacheVerify<
+        v1::AdminService::WithRawCallbackMethod_CacheClear<v1::AdminService::WithRawCallbackMethod_RemoveBlobs<
+            v1::AdminService::WithRawCallbackMethod_RemoveModel<v1::AdminService::WithRawCallbackMethod_RemoteCheck<
+                v1::AdminService::WithRawCallbackMethod_Shutdown<v1::AdminService::Service>>>>>>>>;
 
 class AdminServiceImpl : public AdminServiceOfBytes {
  public:
@@ -67,6 +67,7 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   grpc::ServerUnaryReactor* CacheClear(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* RemoveModel(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* RemoteCheck(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
 
   // What hearth stats shows.

@@ -23,7 +23,7 @@ struct Fleet {
 
   Fleet() {
     key_file = folder / "writer.key";
-    REQUIRE(runtime::write_file(key_file, {writer_key_text(secret)}).ok());
+    REQUIRE(runtime::write_file(key_file, {secret_text(secret)}).ok());
     std::filesystem::permissions(key_file, std::filesystem::perms(0600));
   }
 

@@ -29,7 +29,7 @@ struct RemoteFixture {
     settings.trusted.keys = {secret.public_key()};
     settings.call_limit = std::chrono::minutes(5);  // only what is held is late
     const std::string key_file = dir / "writer.key";
-    REQUIRE(runtime::write_file(key_file, {writer_key_text(secret)}).ok());
+    REQUIRE(runtime::write_file(key_file, {secret_text(secret)}).ok());
     std::filesystem::permissions(key_file, std::filesystem::perms(0600));
     settings.writer_key_file = key_file;
   }

@@ -57,7 +57,7 @@ TEST_CASE("A writer key is read from a file of its owner alone", "[remote]") {
   CHECK(absl::IsFailedPrecondition(read_writer_key(f.dir / "none").status()));
   const std::string nonsense = file(f, "nonsense", "hearth-ed25519-secret AAAA", 0600);
   CHECK(has(std::string(read_writer_key(nonsense).status().message()), "hearth remote keygen"));
-  const std::string open = file(f, "open", writer_key_text(f.secret), 0644);
+  const std::string open = file(f, "open", secret_text(f.secret), 0644);
   CHECK(has(std::string(read_writer_key(open).status().message()), "chmod 600"));
 }
 
