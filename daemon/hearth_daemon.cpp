@@ -382,7 +382,8 @@ class HearthDaemon::Impl {
   Executor blob_executor_;  // reads sources, which may take long: no other call waits for it
   Executor maintenance_executor_;
   Executor explanation_executor_;
-  CompilerFlavour flavour_{[this](std::function<void()> task) { maintenance_executor_.post(std::move(task)); }};
+  CompilerFlavour flavour_{config_.worker,
+                           [this](std::function<void()> task) { maintenance_executor_.post(std::move(task)); }};
   WorkerPool pool_;
   WorkerPool blob_pool_;
   TuningTable tuning_;

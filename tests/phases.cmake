@@ -34,6 +34,8 @@ set(HEARTH_TEST_PHASES
   "(onnx|models|ops|workgroup|shared_weights)_hip_test|python_device_arrays_hip_test" long
   # Some points at which a call can be cut off, then each.
   "daemon_cut_test" release+long
+  # Beside servers of registries.
+  "fleet_real_servers_test" long
   # As installed, and what other compilers do.
   "(install|packages|ck_real|dispatcher_rewriter_compile)_test" long
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test" long

@@ -3,15 +3,25 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/elf_build_id.h"
 #include "base/file_digest/file_digest.h"
 
 namespace hearth::daemon {
+namespace {
 
-Digest CompilerFlavour::of(std::vector<Digest> files) {
-  std::ranges::sort(files);
+bool is_worker(const std::string& path, const std::string& worker) {
+  std::error_code error;
+  return path == worker || std::filesystem::equivalent(path, worker, error);
+}
+
+}  // namespace
+
+Digest CompilerFlavour::of(std::vector<std::string> identities) {
+  std::ranges::sort(identities);
   std::string all = "hearth.flavour.v1";
-  for (const Digest& file : files) all += to_bytes(file);
+  for (const std::string& identity : identities) all += to_bytes(sha256(identity));
   return sha256(all);
 }
 
@@ -45,17 +55,22 @@ void CompilerFlavour::give_up() {
 }
 
 void CompilerFlavour::read(const Stamped& files) {
-  std::vector<Digest> digests;
+  std::vector<std::string> identities;
   for (const auto& [path, stamp] : files) {
+    const std::string id = is_worker(path, worker_) ? "" : elf_build_id(path);
+    if (!id.empty()) {
+      identities.push_back("id " + id);
+      continue;
+    }
     const absl::StatusOr<files::FileDigest> file = files::file_digest(path);
     if (!file.ok() || file->stamp != stamp) {
       spdlog::warn("the remote cache is not asked: a file of the compiler cannot be read: {}",
                    std::string(file.status().message()));
       return give_up();
     }
-    digests.push_back(file->digest);
+    identities.push_back("content " + to_bytes(file->digest));
   }
-  const Digest flavour = of(std::move(digests));
+  const Digest flavour = of(std::move(identities));
   std::vector<Then> waiting;
   {
     const std::lock_guard lock(mutex_);

@@ -20,6 +20,10 @@ class Deferred : public ResultFetch, public std::enable_shared_from_this<Deferre
     if (fetch) fetch->cancel();
     end({RemoteOutcome::kLate, absl::CancelledError("cancelled"), {}});
   }
+  bool is_sent() override {
+    const std::lock_guard lock(mutex_);
+    return is_sent_;
+  }
   bool is_cancelled() {
     const std::lock_guard lock(mutex_);
     return is_cancelled_;
@@ -27,6 +31,7 @@ class Deferred : public ResultFetch, public std::enable_shared_from_this<Deferre
   void begun(std::shared_ptr<ResultFetch> fetch) {
     {
       const std::lock_guard lock(mutex_);
+      is_sent_ = true;
       if (!is_cancelled_) {
         fetch_ = std::move(fetch);
         return;
@@ -51,6 +56,7 @@ class Deferred : public ResultFetch, public std::enable_shared_from_this<Deferre
   std::function<void(RemoteAnswer)> done_;
   std::shared_ptr<ResultFetch> fetch_;
   bool is_cancelled_ = false;
+  bool is_sent_ = false;
 };
 
 }  // namespace

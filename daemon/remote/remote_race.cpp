@@ -21,7 +21,7 @@ void RemoteRace::begin(std::chrono::steady_clock::duration head_start) {
     if (finished_) return;
     ask = std::move(runner_.ask);  // owns whoever asks
     timer_.emplace(head_start, [weak = weak_from_this()] {
-      if (const std::shared_ptr<RemoteRace> race = weak.lock()) race->work(/*in_time=*/false);
+      if (const std::shared_ptr<RemoteRace> race = weak.lock()) race->head_start_over();
     });
   }
   std::shared_ptr<ResultFetch> fetch = ask([self](RemoteOutcome outcome) { self->ended(outcome); });
@@ -33,6 +33,16 @@ void RemoteRace::begin(std::chrono::steady_clock::duration head_start) {
     }
   }
   if (fetch) fetch->cancel();
+}
+
+void RemoteRace::head_start_over() {
+  std::shared_ptr<ResultFetch> unsent;
+  {
+    const std::lock_guard lock(mutex_);
+    if (fetch_ && !fetch_->is_sent()) unsent = std::move(fetch_);
+  }
+  work(/*in_time=*/unsent != nullptr);
+  if (unsent) unsent->cancel();
 }
 
 void RemoteRace::ended(RemoteOutcome outcome) {

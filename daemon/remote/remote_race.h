@@ -25,7 +25,8 @@ class RemoteRace : public std::enable_shared_from_this<RemoteRace> {
     // Begins the look-up, which says how it ended; a hit is taken by whoever asks.
     std::function<std::shared_ptr<ResultFetch>(std::function<void(RemoteOutcome)> ended)> ask;
     // Begins the work; called once at most. `in_time`: the server has answered, and has nothing that can be used: what
-    // the work needs may be asked for, too. Where it was late or failed, nothing more is asked of it.
+    // the work needs may be asked for, too. Where it was late or failed, nothing more is asked of it; a look-up that
+    // could not be sent yet says nothing of the server.
     std::function<void(bool in_time)> work;
     // Runs a task on a thread that may do more than gRPC's.
     std::function<void(std::function<void()>)> post;
@@ -39,6 +40,7 @@ class RemoteRace : public std::enable_shared_from_this<RemoteRace> {
 
  private:
   void ended(RemoteOutcome outcome);
+  void head_start_over();
   void work(bool in_time);
 
   std::mutex mutex_;

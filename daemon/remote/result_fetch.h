@@ -48,6 +48,8 @@ class ResultFetch {
  public:
   virtual ~ResultFetch() = default;
   virtual void cancel() = 0;
+  // False while it waits for something of this node.
+  virtual bool is_sent() { return true; }
 };
 
 // `most_bytes`: of the files together; a result that lists more is not read. `done` is called once, as
