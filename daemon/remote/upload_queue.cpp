@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+
 namespace hearth::daemon {
 namespace {
 
@@ -72,6 +74,9 @@ class UploadQueue::Sending : public std::enable_shared_from_this<Sending> {
 };
 
 void UploadQueue::add(RemoteServer* server, Upload upload) {
+  if (server != nullptr && !server->abilities().takes_results && problem().ok()) {
+    tell(absl::PermissionDeniedError(str_cat(server->address().text, ": the server takes no results of this node")));
+  }
   {
     const std::lock_guard lock(mutex_);
     const std::uint64_t bytes = upload.bytes();
@@ -107,24 +112,30 @@ void UploadQueue::begin_next() {
 }
 
 void UploadQueue::ended(const absl::Status& status, RemoteServer* server) {
-  bool tells = false;
   {
     const std::lock_guard lock(mutex_);
     is_sending_ = false;
     status.ok() ? ++counters_.sent : ++counters_.failed;
-    tells = !status.ok() && !has_ended_ && problem_.code() != status.code();
-    problem_ = status;
   }
+  tell(status);
   // A server that is only read is a good one otherwise: its breaker is not told of what it refuses to keep.
   if (absl::IsPermissionDenied(status) || absl::IsUnimplemented(status)) {
     server->stop_sending();
   } else if (!status.ok()) {
     server->note(status);
   }
-  if (tells)
-    spdlog::warn("the remote cache does not take results: {}; set no remote_writer_key where nodes may only read",
-                 std::string(status.message()));
   begin_next();
+}
+
+void UploadQueue::tell(const absl::Status& status) {
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_new = problem_.code() != status.code();
+    problem_ = status;
+    if (status.ok() || !is_new || has_ended_) return;
+  }
+  spdlog::warn("the remote cache does not take results: {}; set no remote_writer_key where nodes may only read",
+               std::string(status.message()));
 }
 
 bool UploadQueue::wait_until_empty(std::chrono::milliseconds limit) {

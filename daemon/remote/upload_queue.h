@@ -50,6 +50,8 @@ class UploadQueue {
 
   void begin_next();
   void ended(const absl::Status& status, RemoteServer* server);
+  // How sending goes: a problem is logged when it is another one than before.
+  void tell(const absl::Status& status);
 
   mutable std::mutex mutex_;
   std::condition_variable emptied_;

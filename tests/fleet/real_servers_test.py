@@ -127,7 +127,9 @@ class BuildGridTest(Shared, Fleet):
         self.assertIsNone(steps["look up"]["error"])
         self.assertIn("not allowed", steps["send"]["error"])
         self.assertEqual(node.prewarm(self.model)["kernels"], 4)
-        node.wait_until(lambda: node.remote()["send_errors"] == 1, "one result was refused")
+        # A server may announce that, or refuse the first result.
+        node.wait_until(lambda: node.remote()["send_errors"] + node.remote()["send_drops"] >= 5, "nothing was kept")
+        self.assertLessEqual(node.remote()["send_errors"], 1)
         self.assertTrue(node.remote()["is_asked"])
         self.assertIn("set no remote_writer_key", node.text())
 
