@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -203,7 +204,7 @@ class HearthDaemon::Impl {
       const Clock::time_point give_up = Clock::machine().now() + std::chrono::milliseconds(config_.drain_ms);
       while (!(all_ended = activity_.wait_until_idle(kHandOverEvery)) && Clock::machine().now() < give_up) hand_over();
       if (!all_ended) spdlog::warn("cancelling calls that outlived the drain of {} ms", config_.drain_ms);
-      if (remote_) remote_->drain(kRemoteDrain);
+      if (remote_) finish_remote();
       client_servers_.shut_down(kHangUp);
       owner_server_->shut_down(kHangUp);
     }
@@ -220,6 +221,14 @@ class HearthDaemon::Impl {
   int stop_event() const { return stop_event_; }
 
  private:
+  // What is being sent, and what was loaded and is not on disk yet.
+  void finish_remote() {
+    remote_->drain(kRemoteDrain);
+    auto is_written = std::make_shared<std::promise<void>>();
+    maintenance_executor_.post([is_written] { is_written->set_value(); });
+    (void)is_written->get_future().wait_for(kRemoteDrain);
+  }
+
   // What one client process's server serves.
   struct ClientServices : ServiceSet {
     explicit ClientServices(Impl& impl)
@@ -274,6 +283,7 @@ class HearthDaemon::Impl {
             .plan_reads = &plan_reads_,
             .tuning = &tuning_,
             .executor = &executor_,
+            .disk = &maintenance_executor_,
             .workers = config_.workers,
             .clock = config_.clock};
   }

@@ -74,23 +74,22 @@ RemoteFound<FoundPlan> RemoteTier::take_plan(const PlanQuery& query, RemoteAnswe
     if (file.path.starts_with(kKernelFolder)) artifacts.insert(to_bytes(sha256(file.bytes)));
   }
   if (!is_sound(parsed, artifacts)) return unusable("lacks a kernel");
-  std::vector<cache::ArtifactRef> refs;
-  std::vector<std::shared_ptr<const void>> holds;
-  for (const RemoteFile& file : answer.files) {
+  auto whole = std::make_shared<WholePlan>();
+  for (RemoteFile& file : answer.files) {
     if (!file.path.starts_with(kKernelFolder)) continue;
-    KernelResult kernel = services_.store->put_kernel(content_material(sha256(file.bytes)), file.bytes, query.user);
-    refs.push_back({kernel.digest, kernel.size_bytes});
-    holds.push_back(std::move(kernel.hold));
+    cache::KeyMaterial material = content_material(sha256(file.bytes));
+    whole->artifacts.emplace_back(std::move(material), std::move(file.bytes));
   }
   const cache::KeyMaterial& base = query.inputs.materials.back();
   const std::string tuning =
       services_.plan_reads->put(base, variant.kernels(), *query.inputs.tuning,
                                 services_.tuning->scope_of(query.target, query.options), query.user);
-  const cache::KeyMaterial material = cache::with_tuning(base, tuning);
-  FoundPlan found{cache::key(material),
-                  services_.store->put_plan(material, std::move(*plan), std::move(refs), query.user, query.model)};
-  holds.push_back(found.plan.hold);
-  found.plan.hold = std::make_shared<std::vector<std::shared_ptr<const void>>>(std::move(holds));
+  whole->material = cache::with_tuning(base, tuning);
+  whole->plan = std::move(*plan);
+  whole->user = query.user;
+  whole->model = query.model;
+  FoundPlan found{cache::key(whole->material), services_.store->keep_plan(*whole)};
+  services_.disk->post([store = services_.store, whole] { store->store_plan(*whole); });
   return {RemoteOutcome::kHit, absl::OkStatus(), std::move(found)};
 }
 

@@ -44,6 +44,7 @@ class RemoteTier {
     PlanReads* plan_reads = nullptr;
     TuningTable* tuning = nullptr;
     Executor* executor = nullptr;
+    Executor* disk = nullptr;  // of what nobody waits for
     unsigned workers = 1;
     const Clock* clock = &Clock::machine();
   };

@@ -132,6 +132,38 @@ PlanResult ResultStore::put_plan(const cache::KeyMaterial& material, std::string
   return PlanResult{std::shared_ptr<const std::string>(held, &held->bytes), std::move(artifacts), held};
 }
 
+PlanResult ResultStore::keep_plan(const WholePlan& whole) {
+  auto hold = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  Entry entry;
+  for (const auto& [material, bytes] : whole.artifacts) {
+    Entry artifact;
+    artifact.bytes = bytes;
+    artifact.digest = sha256(bytes);
+    artifact.is_operators = owner_of(whole.user) == cache::kNoOwner;
+    entry.artifacts.push_back({artifact.digest, bytes.size()});
+    hold->push_back(remember(material, std::move(artifact), true));
+  }
+  entry.bytes = whole.plan;
+  std::vector<cache::ArtifactRef> artifacts = entry.artifacts;
+  Held held = remember(whole.material, std::move(entry), false);
+  hold->push_back(held);
+  return PlanResult{std::shared_ptr<const std::string>(held, &held->bytes), std::move(artifacts), std::move(hold)};
+}
+
+void ResultStore::store_plan(const WholePlan& whole) {
+  std::vector<Digest> digests;
+  std::vector<cache::Pin> pins;  // until the plan has them
+  for (const auto& [material, bytes] : whole.artifacts) {
+    absl::StatusOr<cache::ArtifactEntry> stored = cache_->put_kernel(material, bytes, owner_of(whole.user));
+    if (!stored.ok()) return;  // health() says why
+    digests.push_back(stored->digest);
+    pins.push_back(std::move(stored->pin));
+  }
+  if (!cache_->put_plan(whole.material, whole.plan, digests, owner_of(whole.user), whole.model).ok()) return;
+  forget(whole.material);
+  for (const auto& [material, bytes] : whole.artifacts) forget(material);
+}
+
 std::string ResultStore::artifact_path(const Digest& digest) {
   return artifact_in_memory(digest) ? std::string() : cache_->artifact_path(digest);
 }

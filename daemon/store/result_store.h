@@ -37,6 +37,15 @@ struct PlanResult {
   std::shared_ptr<const void> hold;
 };
 
+// A plan with all its artifacts, as another node has made them.
+struct WholePlan {
+  cache::KeyMaterial material{""};
+  std::string plan;
+  std::vector<std::pair<cache::KeyMaterial, std::string>> artifacts;  // distinct, in first-use order
+  uid_t user = 0;
+  std::string model;
+};
+
 class ResultStore {
  public:
   ResultStore(cache::KernelsCache* cache, std::size_t memory_limit_bytes)
@@ -58,6 +67,11 @@ class ResultStore {
 
   // Whether this result is what the cache has for the key, made for root or this process's own user.
   bool is_operators_kernel(const cache::KeyMaterial& material, const KernelResult& kernel);
+
+  // In memory, for who waits: a disk takes a millisecond to keep a file for good, and there is one a kernel.
+  PlanResult keep_plan(const WholePlan& whole);
+  // Then on disk, where that takes it, and in memory no longer.
+  void store_plan(const WholePlan& whole);
 
   // Kernel blobs.
   std::optional<KernelResult> find_blob(const cache::KeyMaterial& material);

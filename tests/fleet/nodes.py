@@ -85,10 +85,10 @@ class Node:
     def prewarm(self, model, *, check=True):
         """-> kernels, how many of them were compiled, milliseconds."""
         done = hearth("prewarm", model, "--threads", 2, "--socket", self.socket, check=check)
-        found = re.search(r"(\d+) kernels?.*?(\d+) compiled now, ([\d.]+) ms", done.stdout + done.stderr)
+        found = re.search(r"(\d+) kernels?.*?(\d+) compiled now, ([\d.]+) (ms|s)\b", done.stdout + done.stderr)
         if not found:
             raise AssertionError(done.stdout + done.stderr)
-        return {"kernels": int(found[1]), "compiled": int(found[2]), "ms": float(found[3])}
+        return {"kernels": int(found[1]), "compiled": int(found[2]), "ms": float(found[3]) * (1 if found[4] == "ms" else 1000)}
 
     def wait_until_sent(self, results):
         self.wait_until(lambda: self.remote()["sent"] >= results, f"{results} results are sent")
