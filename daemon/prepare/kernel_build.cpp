@@ -100,6 +100,26 @@ std::uint64_t compile(const BuildServices& services, const KernelJob& kernel, bo
   return *id;
 }
 
+// Compiles it unless another node does, whose result is waited for.
+void lease(const BuildServices& services, const std::shared_ptr<const KernelJob>& kernel, const Flight& flight) {
+  services.remote->entries().lease(
+      kernel->material, "kernel",
+      {.look_up =
+           [services, kernel, flight](const std::function<void(bool)>& then) {
+             services.remote->find_kernel(kernel->material, kernel->client.uid,
+                                          [flight, then](RemoteFound<KernelResult> found) {
+                                            if (found.result) complete_found(*std::move(found.result), flight);
+                                            then(found.result.has_value() || flight->cancelled());
+                                          });
+           },
+       .waits = [services, flight] { services.executor->post([flight] { flight->report({}); }); },
+       .ended =
+           [services, kernel, flight](bool compiles) {
+             if (!compiles || flight->cancelled()) return;
+             services.executor->post([services, kernel, flight] { (void)compile(services, *kernel, true, flight); });
+           }});
+}
+
 // Asks for it beyond this node, and compiles it where that takes long or has nothing; who is first wins.
 void race(const BuildServices& services, KernelJob kernel, const Flight& flight) {
   auto shared = std::make_shared<const KernelJob>(std::move(kernel));
@@ -118,6 +138,7 @@ void race(const BuildServices& services, KernelJob kernel, const Flight& flight)
           },
       .work =
           [services, shared, job, own, flight](bool in_time) {
+            if (in_time && services.remote->is_writer(shared->client.uid)) return lease(services, shared, flight);
             *job = compile(services, *shared, in_time, flight, [own] {
               if (const std::shared_ptr<RemoteRace> race = own->lock()) race->finish();
             });

@@ -182,6 +182,7 @@ void PlanBuild::find_or_compile(std::size_t index) {
   waiter.done = [self = shared_from_this(), index](const KernelFlights::Outcome& outcome, bool first) {
     self->kernel_ready(index, outcome, first);
   };
+  waiter.progress = [self = shared_from_this(), index](const KernelWaits&) { self->kernel_waits(index); };
   waiter.client = client_;
   waiter.again = [self = shared_from_this(), index](std::shared_ptr<KernelFlights::Flight> flight) {
     const v1::KernelSpec& own = self->lowered_.kernels(static_cast<int>(index));
@@ -211,6 +212,7 @@ void PlanBuild::kernel_ready(std::size_t index, const KernelFlights::Outcome& ou
     std::lock_guard lock(mutex_);
     if (ended_) return;
     kernels_[index] = *outcome;
+    waiting_.erase(index);
     const bool found = (*outcome)->found;
     if (found) {
       services_.metrics->kernel_hit();

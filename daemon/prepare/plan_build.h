@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,9 +64,10 @@ struct BuiltKernel {
   BuildTrace trace;    // of its compile
 };
 
-struct NoProgress {};
+// Another node compiles the kernel: it is waited for.
+struct KernelWaits {};
 using PlanFlights = SingleFlight<BuiltPlan, BuildProgress>;
-using KernelFlights = SingleFlight<BuiltKernel, NoProgress>;
+using KernelFlights = SingleFlight<BuiltKernel, KernelWaits>;
 
 // What builds share; everything outlives every build.
 struct BuildServices {
@@ -156,6 +158,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   void lower_without_blobs();
   // One more kernel is there or has failed; the last one publishes. With mutex_ held.
   BuildProgress settle_one();
+  void kernel_waits(std::size_t index);
   void kernel_ready(std::size_t index, const KernelFlights::Outcome& outcome, bool first);
   void publish();
   void fail(const absl::Status& status);
@@ -181,6 +184,7 @@ class PlanBuild : public std::enable_shared_from_this<PlanBuild> {
   std::shared_ptr<RemoteRace> race_;
   bool asks_remote_ = false;            // kernels are asked for beyond this node, and results sent
   std::vector<std::size_t> not_begun_;  // kernels, the next one last
+  std::set<std::size_t> waiting_;       // kernels that another node compiles
   bool is_beginning_ = false;           // begin_kernels() is under way
   FoundPlan stored_;                    // a stored plan whose blobs are being checked
   std::size_t num_checks_ = 0;          // still to be answered

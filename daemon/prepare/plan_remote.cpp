@@ -53,7 +53,8 @@ void PlanBuild::begin_kernels() {
   // A kernel that is found at once comes back here: the loop goes on instead.
   if (std::exchange(is_beginning_, true)) return;
   const std::size_t at_once = asks_remote_ ? services_.remote->kernels_at_once() : kernels_.size();
-  while (!ended_ && !not_begun_.empty() && kernels_.size() - not_begun_.size() - num_ready_ < at_once) {
+  const auto under_way = [this] { return kernels_.size() - not_begun_.size() - num_ready_ - waiting_.size(); };
+  while (!ended_ && !not_begun_.empty() && under_way() < at_once) {
     const std::size_t index = not_begun_.back();
     not_begun_.pop_back();
     lock.unlock();
@@ -61,6 +62,15 @@ void PlanBuild::begin_kernels() {
     lock.lock();
   }
   is_beginning_ = false;
+}
+
+void PlanBuild::kernel_waits(std::size_t index) {
+  {
+    std::lock_guard lock(mutex_);
+    if (ended_ || kernels_[index] != nullptr) return;
+    waiting_.insert(index);
+  }
+  begin_kernels();  // others meanwhile
 }
 
 bool PlanBuild::is_operators() const {

@@ -25,7 +25,9 @@ std::uint64_t random_seed() {
 }  // namespace
 
 RemoteCache::RemoteCache(const RemoteSettings& settings, const Clock& clock)
-    : settings_(settings), trusted_(std::make_shared<const TrustedKeys>(settings.trusted)) {
+    : settings_(settings),
+      trusted_(std::make_shared<const TrustedKeys>(settings.trusted)),
+      leases_([this] { return has_ended_ ? nullptr : server_to_ask(nullptr); }, clock) {
   for (const RemoteAddress& address : settings.addresses)
     servers_.push_back(std::make_unique<RemoteServer>(address, settings, clock, random_seed()));
   lookup_ = std::make_unique<Lookups>(LookupServices{
@@ -55,6 +57,7 @@ void RemoteCache::end() {
   has_ended_ = true;
   uploads_.end();
   lookup_->end();
+  leases_.end();
 }
 
 void RemoteCache::begin() {

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "daemon/remote/answer_times.h"
+#include "daemon/remote/compile_leases.h"
 #include "daemon/remote/hedge_budget.h"
 #include "daemon/remote/remote_server.h"
 #include "daemon/remote/remote_settings.h"
@@ -59,6 +60,8 @@ class RemoteCache {
   bool is_writer() const { return writer_ != nullptr; }
   // Signs the files and sends them, some time.
   void publish(const EntryKey& entry, std::vector<RemoteFile> files);
+  // Whether this node or another one compiles what none has (CompileLeases); writers only.
+  void lease(const EntryKey& entry, CompileLeases::Waiter waiter) { leases_.begin(entry, std::move(waiter)); }
   // Waits for what is being sent, no longer than that; then nothing more is.
   void drain(std::chrono::milliseconds limit);
   // Cancels all look-ups and waits for them; from now on nothing is asked for or sent.
@@ -85,6 +88,7 @@ class RemoteCache {
   std::unique_ptr<const Ed25519Secret> writer_;
   UploadQueue uploads_;
   std::unique_ptr<Lookups> lookup_;
+  CompileLeases leases_;
   std::vector<std::unique_ptr<RemoteServer>> servers_;
 };
 

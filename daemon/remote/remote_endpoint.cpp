@@ -18,6 +18,7 @@ namespace {
 constexpr int kSha256 = 1;                  // DigestFunction
 constexpr std::size_t kMaxWords = 200;      // bytes of a server's message
 constexpr std::size_t kMaxPathBytes = 256;  // of a listed file
+constexpr std::size_t kMaxNoteBytes = 256;
 // A call that carries more than a batch has a second more for each of these.
 constexpr std::uint64_t kSlowestBytesPerSecond = 4 << 20;
 
@@ -80,46 +81,74 @@ RemoteEndpoint::Handle RemoteEndpoint::get_capabilities(Done<ServerAbilities> do
                                                                                       answered);
 }
 
-RemoteEndpoint::Handle RemoteEndpoint::get_result(const BlobReference& action, Done<std::vector<ListedFile>> done) {
+RemoteEndpoint::Handle RemoteEndpoint::get_action(const BlobReference& action, bool wants_note,
+                                                  std::function<void(const absl::Status&, api::ActionResult&)> done) {
   api::GetActionResultRequest request;
   request.set_instance_name(settings_.instance);
+  request.set_inline_stdout(wants_note);
   action.write_to(request.mutable_action_digest());
   const auto begin = [](const auto& channel, auto* context, auto* request, auto* response, auto then) {
     api::ActionCache::Stub(channel).async()->GetActionResult(context, request, response, std::move(then));
   };
-  const auto answered = [this, done = std::move(done)](const absl::Status& status, api::ActionResult& response) {
-    if (!status.ok()) return done(status);
-    if (static_cast<std::size_t>(response.output_files_size()) > kMaxListedFiles)
-      return done(lie(str_cat("a result of ", response.output_files_size(), " files")));
-    std::vector<ListedFile> files;
-    for (const api::OutputFile& file : response.output_files()) {
-      const std::optional<BlobReference> blob = BlobReference::from(file.digest());
-      if (!blob || file.path().empty() || file.path().size() > kMaxPathBytes)
-        return done(lie("a result that lists something else than files"));
-      files.push_back({file.path(), *blob});
-    }
-    done(std::move(files));
-  };
-  return unary<decltype(begin), api::GetActionResultRequest, api::ActionResult>(std::move(request),
-                                                                                to_hex(action.digest), begin, answered);
+  return unary<decltype(begin), api::GetActionResultRequest, api::ActionResult>(
+      std::move(request), to_hex(action.digest), begin, std::move(done));
 }
 
-RemoteEndpoint::Handle RemoteEndpoint::put_result(const BlobReference& action, const std::vector<ListedFile>& files,
+RemoteEndpoint::Handle RemoteEndpoint::put_action(const BlobReference& action, api::ActionResult result,
                                                   DoneStatus done) {
   api::UpdateActionResultRequest request;
   request.set_instance_name(settings_.instance);
   action.write_to(request.mutable_action_digest());
-  for (const ListedFile& file : files) {
-    api::OutputFile& output = *request.mutable_action_result()->add_output_files();
-    output.set_path(file.path);
-    file.blob.write_to(output.mutable_digest());
-  }
+  *request.mutable_action_result() = std::move(result);
   const auto begin = [](const auto& channel, auto* context, auto* request, auto* response, auto then) {
     api::ActionCache::Stub(channel).async()->UpdateActionResult(context, request, response, std::move(then));
   };
   const auto answered = [done = std::move(done)](absl::Status status, api::ActionResult&) { done(std::move(status)); };
   return unary<decltype(begin), api::UpdateActionResultRequest, api::ActionResult>(
       std::move(request), to_hex(action.digest), begin, answered);
+}
+
+RemoteEndpoint::Handle RemoteEndpoint::get_result(const BlobReference& action, Done<std::vector<ListedFile>> done) {
+  return get_action(action, /*wants_note=*/false,
+                    [this, done = std::move(done)](const absl::Status& status, api::ActionResult& response) {
+                      if (!status.ok()) return done(status);
+                      if (static_cast<std::size_t>(response.output_files_size()) > kMaxListedFiles)
+                        return done(lie(str_cat("a result of ", response.output_files_size(), " files")));
+                      std::vector<ListedFile> files;
+                      for (const api::OutputFile& file : response.output_files()) {
+                        const std::optional<BlobReference> blob = BlobReference::from(file.digest());
+                        if (!blob || file.path().empty() || file.path().size() > kMaxPathBytes)
+                          return done(lie("a result that lists something else than files"));
+                        files.push_back({file.path(), *blob});
+                      }
+                      done(std::move(files));
+                    });
+}
+
+RemoteEndpoint::Handle RemoteEndpoint::put_result(const BlobReference& action, const std::vector<ListedFile>& files,
+                                                  DoneStatus done) {
+  api::ActionResult result;
+  for (const ListedFile& file : files) {
+    api::OutputFile& output = *result.add_output_files();
+    output.set_path(file.path);
+    file.blob.write_to(output.mutable_digest());
+  }
+  return put_action(action, std::move(result), std::move(done));
+}
+
+RemoteEndpoint::Handle RemoteEndpoint::get_note(const BlobReference& action, Done<std::string> done) {
+  return get_action(action, /*wants_note=*/true,
+                    [this, done = std::move(done)](const absl::Status& status, api::ActionResult& response) {
+                      if (!status.ok()) return done(status);
+                      if (response.stdout_raw().size() > kMaxNoteBytes) return done(lie("a note of many bytes"));
+                      done(std::move(*response.mutable_stdout_raw()));
+                    });
+}
+
+RemoteEndpoint::Handle RemoteEndpoint::put_note(const BlobReference& action, const std::string& note, DoneStatus done) {
+  api::ActionResult result;
+  result.set_stdout_raw(note);
+  return put_action(action, std::move(result), std::move(done));
 }
 
 RemoteEndpoint::Handle RemoteEndpoint::read_blobs(std::vector<BlobReference> blobs,

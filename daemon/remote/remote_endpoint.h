@@ -21,6 +21,10 @@
 #include "daemon/remote/blob_reference.h"
 #include "daemon/remote/remote_channel.h"
 
+namespace build::bazel::remote::execution::v2 {
+class ActionResult;
+}
+
 namespace hearth::daemon {
 
 // A call under way. cancel() ends it early, with CANCELLED.
@@ -62,6 +66,9 @@ class RemoteEndpoint {
   // NOT_FOUND: a miss.
   Handle get_result(const BlobReference& action, Done<std::vector<ListedFile>> done);
   Handle put_result(const BlobReference& action, const std::vector<ListedFile>& files, DoneStatus done);
+  // The same of a result that has a few bytes in place of files.
+  Handle get_note(const BlobReference& action, Done<std::string> done);
+  Handle put_note(const BlobReference& action, const std::string& note, DoneStatus done);
   // In their order; all of them or an error, NOT_FOUND if one is gone. Together at most batch_bytes, all distinct.
   Handle read_blobs(std::vector<BlobReference> blobs, Done<std::vector<std::string>> done);
   Handle write_blobs(const std::vector<std::string>& blobs, DoneStatus done);
@@ -79,6 +86,11 @@ class RemoteEndpoint {
   class LargeRead;
   class LargeWrite;
 
+  using ActionResult = build::bazel::remote::execution::v2::ActionResult;
+
+  Handle get_action(const BlobReference& action, bool wants_note,
+                    std::function<void(const absl::Status&, ActionResult&)> done);
+  Handle put_action(const BlobReference& action, ActionResult result, DoneStatus done);
   template <class Stub, class Request, class Response>
   Handle unary(Request request, const std::string& action_id, Stub stub,
                std::function<void(absl::Status, Response&)> done);

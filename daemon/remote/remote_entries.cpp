@@ -78,6 +78,14 @@ std::shared_ptr<ResultFetch> RemoteEntries::find(const cache::KeyMaterial& mater
   return deferred;
 }
 
+void RemoteEntries::lease(const cache::KeyMaterial& material, const char* kind, CompileLeases::Waiter waiter) {
+  auto shared = std::make_shared<CompileLeases::Waiter>(std::move(waiter));
+  flavour_->when_known([this, material, kind, shared](const std::optional<Digest>& flavour) {
+    if (!flavour) return shared->ended(true);
+    remote_->lease(key_of(material, kind, *flavour), std::move(*shared));
+  });
+}
+
 void RemoteEntries::send(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files) {
   auto shared = std::make_shared<std::vector<RemoteFile>>(std::move(files));
   flavour_->when_known([this, material, kind, shared](const std::optional<Digest>& flavour) {

@@ -48,6 +48,12 @@ struct Fleet {
   void wait_until_sent(DaemonFixture& node, std::uint64_t results) {
     REQUIRE(test::eventually([&] { return node.stats().remote().sent() == results; }));
   }
+  // How many results the server has, without leases.
+  std::size_t count_results() {
+    const auto results = server->results();
+    return static_cast<std::size_t>(
+        std::ranges::count_if(results, [](const auto& named) { return !named.second.output_files().empty(); }));
+  }
   // Calls since `before`, without those that ask what the server can do.
   Calls calls_since(std::size_t before) {
     const Calls all = server->calls();
@@ -60,6 +66,7 @@ struct Fleet {
   void state_as_plan_of(const v1::PrepareRequest& request) {
     const auto blobs = server->blobs();
     for (const auto& [action, result] : server->results()) {
+      if (result.output_files().empty()) continue;  // a lease
       const auto file = std::ranges::find(result.output_files(), "hearth.sig", &test::api::OutputFile::path);
       auto statement = verified_statement(blobs.at(file->digest().hash()), {{secret.public_key()}, {}, 0});
       REQUIRE(statement.ok());

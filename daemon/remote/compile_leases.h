@@ -1,0 +1,62 @@
+// CompileLeases: which of several nodes compiles a kernel that all of them want and none has. A lease is a result
+// without files, under an address of its own, that holds a node's nonce and the time: who finds none writes his, reads
+// it back a moment later and, where it is still there, compiles; the others look for the result now and then, and
+// compile where a lease has stood for two seconds without one. The API has no compare-and-set, so two may compile; that
+// costs a compile and nothing else. Leases are left behind: one that is older than a minute, by this node's clock, is
+// none. Source: the lease of Lampson, How to Build a Highly Available System Using Consensus (1996), section 3.
+// Thread-safe. `ended` is called once per lease, with no lock held, on a thread of gRPC's.
+//
+//   leases.begin(entry, {.look_up = …, .waits = …, .ended = [](bool compiles) { … }});
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "daemon/remote/entry_address.h"
+#include "daemon/remote/remote_server.h"
+
+namespace hearth::daemon {
+
+class CompileLeases {
+ public:
+  // How a lease is kept apart from what others wrote at once, and how often who waits looks.
+  static constexpr std::chrono::milliseconds kReadBackAfter{10}, kFirstLook{50}, kLastLook{400};
+  static constexpr std::chrono::seconds kPatience{2}, kOldAfter{60};
+
+  struct Waiter {
+    // Looks for the result; calls back with whether it was there, which ends the lease.
+    std::function<void(std::function<void(bool is_there)>)> look_up;
+    // Another node compiles: told once.
+    std::function<void()> waits;
+    // The result is there, or is to be compiled here.
+    std::function<void(bool compiles)> ended;
+  };
+
+  // `server`: may be null, and then who asks compiles.
+  CompileLeases(std::function<RemoteServer*()> server, const Clock& clock)
+      : server_(std::move(server)), clock_(clock) {}
+  // Waits for calls and timers; the servers' calls have ended.
+  ~CompileLeases();
+
+  void begin(const EntryKey& wanted, Waiter waiter);
+  // Ends all, as ones that compile; from now on each ends at once.
+  void end();
+
+ private:
+  class Lease;
+
+  const std::function<RemoteServer*()> server_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  std::size_t alive_ = 0;
+  std::set<Lease*> under_way_;
+  bool has_ended_ = false;
+};
+
+}  // namespace hearth::daemon
