@@ -46,8 +46,8 @@ void BlobBuilder::Job::race_remote(const std::shared_ptr<BlobFlights::Flight>& f
                 });
           },
       .work =
-          [self, job, own, flight](bool in_time) {
-            *job = self->compile(flight, in_time, [own] {
+          [self, job, own, flight](RemoteRace::Reason reason) {
+            *job = self->compile(flight, reason != RemoteRace::Reason::kNotAnswered, [own] {
               if (const std::shared_ptr<RemoteRace> race = own->lock()) race->finish();
             });
           },

@@ -137,9 +137,10 @@ void race(const BuildServices& services, KernelJob kernel, const Flight& flight)
                                                 });
           },
       .work =
-          [services, shared, job, own, flight](bool in_time) {
-            if (in_time && services.remote->is_writer(shared->client.uid)) return lease(services, shared, flight);
-            *job = compile(services, *shared, in_time, flight, [own] {
+          [services, shared, job, own, flight](RemoteRace::Reason reason) {
+            const bool is_writer = services.remote->is_writer(shared->client.uid);
+            if (reason == RemoteRace::Reason::kMissing && is_writer) return lease(services, shared, flight);
+            *job = compile(services, *shared, reason != RemoteRace::Reason::kNotAnswered, flight, [own] {
               if (const std::shared_ptr<RemoteRace> race = own->lock()) race->finish();
             });
           },

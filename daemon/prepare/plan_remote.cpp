@@ -22,11 +22,11 @@ void PlanBuild::race_remote() {
             });
           },
       .work =
-          [self](bool in_time) {
+          [self](RemoteRace::Reason reason) {
             {
               std::lock_guard lock(self->mutex_);
               if (self->ended_) return;
-              self->asks_remote_ = in_time;
+              self->asks_remote_ = reason != RemoteRace::Reason::kNotAnswered;
             }
             self->lower();
           },

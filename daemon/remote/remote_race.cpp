@@ -5,10 +5,16 @@
 namespace hearth::daemon {
 namespace {
 
-// What a server has answered, and what is overwritten where it cannot be used.
-bool has_nothing(RemoteOutcome outcome) {
-  return outcome == RemoteOutcome::kMiss || outcome == RemoteOutcome::kIncomplete ||
-         outcome == RemoteOutcome::kUnsigned;
+RemoteRace::Reason reason_of(RemoteOutcome outcome) {
+  switch (outcome) {
+    case RemoteOutcome::kMiss:
+      return RemoteRace::Reason::kMissing;
+    case RemoteOutcome::kIncomplete:
+    case RemoteOutcome::kUnsigned:
+      return RemoteRace::Reason::kUnusable;
+    default:
+      return RemoteRace::Reason::kNotAnswered;
+  }
 }
 
 }  // namespace
@@ -41,28 +47,28 @@ void RemoteRace::head_start_over() {
     const std::lock_guard lock(mutex_);
     if (fetch_ && !fetch_->is_sent()) unsent = std::move(fetch_);
   }
-  work(/*in_time=*/unsent != nullptr);
+  work(unsent ? Reason::kMissing : Reason::kNotAnswered);
   if (unsent) unsent->cancel();
 }
 
 void RemoteRace::ended(RemoteOutcome outcome) {
   if (outcome == RemoteOutcome::kHit) return finish();
-  work(has_nothing(outcome));
+  work(reason_of(outcome));
 }
 
-void RemoteRace::work(bool in_time) {
-  std::function<void(bool)> work;
+void RemoteRace::work(Reason reason) {
+  std::function<void(Reason)> work;
   {
     const std::lock_guard lock(mutex_);
     if (finished_ || std::exchange(works_, true)) return;
     work = std::move(runner_.work);
   }
-  runner_.post([work = std::move(work), in_time] { work(in_time); });
+  runner_.post([work = std::move(work), reason] { work(reason); });
 }
 
 void RemoteRace::finish() {
   std::shared_ptr<ResultFetch> fetch;
-  std::function<void(bool)> work;
+  std::function<void(Reason)> work;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(finished_, true)) return;

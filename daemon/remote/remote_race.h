@@ -4,7 +4,7 @@
 //
 //   auto race = std::make_shared<RemoteRace>(RemoteRace::Runner{
 //       .ask = [=](auto ended) { return tier.find_plan(…, ended); },
-//       .work = [=](bool in_time) { self->lower(); },
+//       .work = [=](RemoteRace::Reason reason) { self->lower(); },
 //       .post = [=](auto task) { executor->post(std::move(task)); }});
 //   race->begin(remote.head_start());
 //   race->finish();     // the work is done, or nobody wants it any more
@@ -21,13 +21,17 @@ namespace hearth::daemon {
 
 class RemoteRace : public std::enable_shared_from_this<RemoteRace> {
  public:
+  // Why the work is done here.
+  enum class Reason {
+    kMissing,      // the server has answered in time, and has nothing
+    kUnusable,     // likewise, and what it has cannot be used: what is made here takes its place
+    kNotAnswered,  // it was late or failed: nothing more is asked of it, and nothing sent
+  };
   struct Runner {
     // Begins the look-up, which says how it ended; a hit is taken by whoever asks.
     std::function<std::shared_ptr<ResultFetch>(std::function<void(RemoteOutcome)> ended)> ask;
-    // Begins the work; called once at most. `in_time`: the server has answered, and has nothing that can be used: what
-    // the work needs may be asked for, too. Where it was late or failed, nothing more is asked of it; a look-up that
-    // could not be sent yet says nothing of the server.
-    std::function<void(bool in_time)> work;
+    // Begins the work; called once at most. A look-up that could not be sent yet says nothing of the server: kMissing.
+    std::function<void(Reason reason)> work;
     // Runs a task on a thread that may do more than gRPC's.
     std::function<void(std::function<void()>)> post;
   };
@@ -41,7 +45,7 @@ class RemoteRace : public std::enable_shared_from_this<RemoteRace> {
  private:
   void ended(RemoteOutcome outcome);
   void head_start_over();
-  void work(bool in_time);
+  void work(Reason reason);
 
   std::mutex mutex_;
   Runner runner_;
