@@ -7,6 +7,7 @@ cannot be had here raises Unavailable.
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -92,18 +93,18 @@ class Server:
 
 
 class Casd(Server):
+    """casd as the cache of a fleet."""
+
     def __init__(self, folder, port=None):
         self.root = _casd_root()
         super().__init__(folder, port or free_port())
 
     def command(self):
-        return [*_by_own_loader(self.root, "buildbox-casd"), f"--bind=127.0.0.1:{self.port}", "--quota-high=1G",
-                "--reserved=100M", "--log-level=warning", str(self.folder / "cas")]
+        return _of_unit(self.root, "hearth-casd.service", bind=f"127.0.0.1:{self.port}", folder=self.folder / "cas")
 
 
 class CasdProxy(Server):
-    """casd on a socket of the node, which passes calls on to another server: the command line of
-    deploy/fleet/hearth-casd-proxy.service."""
+    """casd on a socket of the node, which passes calls on to another server."""
 
     def __init__(self, folder, upstream):
         self.root, self.upstream = _casd_root(), upstream
@@ -112,9 +113,8 @@ class CasdProxy(Server):
         self.address = "unix:" + self.socket
 
     def command(self):
-        return [*_by_own_loader(self.root, "buildbox-casd"), f"--bind=unix:{self.socket}",
-                f"--remote={self.upstream.replace('grpc://', 'http://')}", "--retry-limit=0", "--request-timeout=1",
-                "--quota-high=1G", "--reserved=100M", "--log-level=warning", str(self.folder / "cas")]
+        return _of_unit(self.root, "hearth-casd-proxy.service", bind=f"unix:{self.socket}", folder=self.folder / "cas",
+                        remote=self.upstream.replace("grpc://", "http://"))
 
     def listens(self):
         return os.path.exists(self.socket)
@@ -160,6 +160,19 @@ def _by_own_loader(root, program):
     libraries = root / "usr/lib/x86_64-linux-gnu"
     return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries), "--argv0", program,
             str(root / "usr/bin" / program)]
+
+
+def _of_unit(root, unit, *, bind, folder, remote=None):
+    """The command line of a unit of deploy/fleet, at this test's addresses and with little room."""
+    text = (pathlib.Path(__file__).parents[2] / "deploy/fleet" / unit).read_text()
+    program, *arguments = shlex.split(re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)[1])
+    assert program == "/usr/bin/buildbox-casd", program
+    changed = {"--bind": bind, "--remote": remote, "--quota-high": "1G", "--reserved": "100M"}
+    command = _by_own_loader(root, "buildbox-casd")
+    for argument in arguments[:-1]:
+        name, _, value = argument.partition("=")
+        command.append(f"{name}={changed.get(name, value)}")
+    return [*command, str(folder)]
 
 
 def _archive():

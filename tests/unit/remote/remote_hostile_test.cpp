@@ -209,10 +209,10 @@ TEST_CASE("Nothing of a server that lies is loaded, and every lie is counted", "
 }
 
 TEST_CASE("A stream that never ends, or ends early, is cut off at the blob's size", "[remote]") {
+  std::atomic<std::uint64_t> sent{0};  // the server counts until it goes
   RemoteFixture f;
   const std::vector<RemoteFile> files{{"blob", std::string(6 << 20, 'b')}};
   f.publish(f.entry, files);
-  std::atomic<std::uint64_t> sent{0};
   SECTION("endless") {
     f.server->on_stream = [&](auto& writer, const std::string&) {
       google::bytestream::ReadResponse response;
