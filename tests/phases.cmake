@@ -11,7 +11,7 @@
 # CONTRIBUTING.md says what the second tier protects.
 set(HEARTH_TEST_PHASES
   # What counts allocations, memory, limits or times in one and is hostile in the other.
-  "(runtime|sandbox|daemon_process|onnx|c_abi)_test" release+asan
+  "(runtime|sandbox|daemon_process|onnx|c_abi|remote)_test" release+asan
   # An attack's right and wrong in the first tier; how long others wait, which a busy machine decides too, in the second.
   "attack_test" asan+long
   "(attack_users|node_hostile)_test" long

@@ -66,12 +66,13 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
 
   void end(bool compiles) {
     std::function<void(bool)> ended;
-    std::optional<RemoteTimer> timer;
+    std::optional<RemoteTimer> timer, limit;
     Waiter waiter;
     {
       const std::lock_guard lock(mutex_);
       waiter = std::exchange(waiter_, {});
       timer_.swap(timer);
+      limit_.swap(limit);
     }
     if (waiter.ended) waiter.ended(compiles);
   }
@@ -79,10 +80,18 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
  private:
   using Note = std::function<void(const absl::StatusOr<std::string>&)>;
 
-  void read(Note then) { server_.endpoint().get_note(action_, std::move(then)); }
+  void read(Note then) {
+    expect_answer();
+    server_.endpoint().get_note(action_, [self = shared_from_this(), then = std::move(then)](const auto& note) {
+      self->answered();
+      then(note);
+    });
+  }
 
   void write() {
+    expect_answer();
     server_.endpoint().put_note(action_, note_, [self = shared_from_this()](const absl::Status& status) {
+      self->answered();
       if (!status.ok()) return self->end(true);
       self->after(kReadBackAfter, [self] { self->read_back(); });
     });
@@ -127,7 +136,9 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
       is_over = owner_.clock_.now() - since_ > kPatience;
     }
     if (!look_up) return;
+    expect_answer();
     look_up([self = shared_from_this(), is_over](bool is_there) {
+      self->answered();
       if (is_there) return self->end(false);
       is_over ? self->look_at_lease() : self->look_later();
     });
@@ -151,13 +162,27 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
     if (waiter_.ended) timer_.emplace(wait, std::move(then));
   }
 
+  // A call begins, whose answer is not waited for longer than that; then answered().
+  void expect_answer() {
+    const std::lock_guard lock(mutex_);
+    if (!waiter_.ended) return;
+    limit_.emplace(kAnswerWithin, [weak = weak_from_this()] {
+      if (const std::shared_ptr<Lease> lease = weak.lock()) lease->end(true);
+    });
+  }
+  void answered() {
+    std::optional<RemoteTimer> limit;
+    const std::lock_guard lock(mutex_);
+    limit_.swap(limit);
+  }
+
   CompileLeases& owner_;
   RemoteServer& server_;
   BlobReference action_;
   const std::string note_;
   std::mutex mutex_;
   Waiter waiter_;  // empty once it has ended
-  std::optional<RemoteTimer> timer_;
+  std::optional<RemoteTimer> timer_, limit_;
   std::string theirs_;  // the lease that stands, since when
   Clock::time_point since_{};
   std::chrono::milliseconds next_look_ = kFirstLook;

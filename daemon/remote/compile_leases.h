@@ -17,6 +17,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "daemon/remote/answer_times.h"
 #include "daemon/remote/entry_address.h"
 #include "daemon/remote/remote_server.h"
 
@@ -27,6 +28,8 @@ class CompileLeases {
   // How a lease is kept apart from what others wrote at once, and how often who waits looks.
   static constexpr std::chrono::milliseconds kReadBackAfter{10}, kFirstLook{50}, kLastLook{400};
   static constexpr std::chrono::seconds kPatience{2}, kOldAfter{60};
+  // A server that takes longer for an answer is not waited for: the node compiles.
+  static constexpr std::chrono::milliseconds kAnswerWithin = AnswerTimes::kMostHeadStart;
 
   struct Waiter {
     // Looks for the result; calls back with whether it was there, which ends the lease.

@@ -173,7 +173,7 @@ grpc::Status RemoteCacheServer::arrived(const char* call, grpc::ServerContext* c
   if (on_call) {
     if (grpc::Status status = on_call(*context); !status.ok()) return status;
   }
-  if (!holds_) return grpc::Status::OK;
+  if (!holds_ || !is_held(call)) return grpc::Status::OK;
   ++held_;
   while (holds_ && !context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   --held_;
@@ -229,7 +229,17 @@ void RemoteCacheServer::clear() {
   results_.clear();
 }
 
-void RemoteCacheServer::hold() { holds_ = true; }
+void RemoteCacheServer::hold(const std::string& call) {
+  const std::lock_guard lock(mutex_);
+  held_call_ = call;
+  holds_ = true;
+}
+
+bool RemoteCacheServer::is_held(const std::string& call) const {
+  const std::lock_guard lock(mutex_);
+  return held_call_.empty() || held_call_ == call;
+}
+
 void RemoteCacheServer::release() { holds_ = false; }
 
 }  // namespace hearth::test

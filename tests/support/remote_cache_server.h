@@ -41,8 +41,8 @@ class RemoteCacheServer {
   void remove_blobs();
   void clear();
 
-  // Calls wait until release(), or until their callers have gone.
-  void hold();
+  // Calls wait until release(), or until their callers have gone: all of them, or those of this name.
+  void hold(const std::string& call = "");
   void release();
   std::uint64_t held() const { return held_; }
 
@@ -56,12 +56,14 @@ class RemoteCacheServer {
 
  private:
   class Services;
+  bool is_held(const std::string& call) const;
   grpc::Status arrived(const char* call, grpc::ServerContext* context);
 
   mutable std::mutex mutex_;
   std::vector<std::string> calls_;
   std::map<std::string, std::string> metadata_, blobs_;
   std::map<std::string, api::ActionResult> results_;
+  std::string held_call_;  // of hold()
   std::atomic<bool> holds_{false};
   std::atomic<std::uint64_t> held_{0};
   std::unique_ptr<Services> services_;

@@ -20,6 +20,7 @@
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/fuzz/bytes/onnx_structure_target.h"
 #include "tests/fuzz/bytes/plan_file_target.h"
+#include "tests/fuzz/bytes/remote_target.h"
 #include "tests/fuzz/bytes/target.h"
 #include "tests/unit/onnx/model_builder.h"
 #include "tests/unit/runtime/kernel_factory.h"
@@ -261,8 +262,9 @@ std::string mutant_of(const Target& target, Random& random) {
 
 const std::vector<Target>& targets() {
   google::protobuf::SetLogHandler(nullptr);  // says once a mutant that a string is no UTF-8
-  static const std::vector<Target> all = {npy(),  safetensors(), onnx_model(),  onnx_structure(), traced_graph(),
-                                          plan(), plan_file(),   config_file(), worker_frames()};
+  static const std::vector<Target> all = {npy(),           safetensors(),  onnx_model(),      onnx_structure(),
+                                          traced_graph(),  plan(),         plan_file(),       config_file(),
+                                          worker_frames(), remote_reply(), remote_statement()};
   return all;
 }
 

@@ -173,6 +173,27 @@ TEST_CASE("remote: a server that is gone, refuses or knows nothing fails no Prep
   CHECK(another.result.compiled_kernels() == 1);
 }
 
+TEST_CASE("remote: a server that stalls at any call fails no Prepare, and keeps no daemon from leaving") {
+  Fleet fleet;
+  const auto writer = fleet.node(true);
+  REQUIRE(writer->prepare(some_request()).status.ok());
+  fleet.wait_until_sent(*writer, 4);
+  const std::string call =
+      GENERATE("GetCapabilities", "GetActionResult", "BatchReadBlobs", "BatchUpdateBlobs", "UpdateActionResult");
+  CAPTURE(call);
+  fleet.server->hold(call);
+  DaemonFixture node([&](Config& config) { fleet.join(config, /*writes=*/true); });
+  // One that the server has, and one that it has not.
+  const Answer known = node.prepare(some_request());
+  REQUIRE(known.status.ok());
+  const bool is_loaded = call != "GetActionResult" && call != "BatchReadBlobs";
+  CHECK(known.result.compiled_kernels() == (is_loaded ? 0 : 3));
+  const Answer unknown = node.prepare(test_request({"kernel:x", "kernel:y"}));
+  REQUIRE(unknown.status.ok());
+  CHECK(unknown.result.compiled_kernels() == 2);
+  node.stop();
+}
+
 TEST_CASE("remote: a result whose files are gone is made again, and sent again") {
   Fleet fleet;
   const auto writer = fleet.node(true);

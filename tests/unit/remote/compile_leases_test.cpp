@@ -73,6 +73,22 @@ TEST_CASE("a lease that stands for two seconds without a result is a dead node's
   CHECK(next.compiles);
 }
 
+TEST_CASE("a server that stalls is not waited for", "[remote]") {
+  RemoteFixture f;
+  LeaseNode first, waiting, stalled;
+  f.remote().lease(f.entry, first.waiter());
+  first.wait_until_ended();
+  f.remote().lease(f.entry, waiting.waiter());
+  REQUIRE(test::eventually([&] { return waiting.waits == 1; }));
+  f.server->hold();
+  f.remote().lease(f.entry, stalled.waiter());
+  stalled.wait_until_ended();
+  CHECK(stalled.compiles);
+  f.clock.advance(CompileLeases::kPatience + std::chrono::milliseconds(1));
+  waiting.wait_until_ended();
+  CHECK(waiting.compiles);
+}
+
 TEST_CASE("a lease of long ago, of another clock, or of nonsense is none", "[remote]") {
   RemoteFixture f;
   LeaseNode first;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tests/support/fresh_seed.h"
+#include "tests/support/sanitizer.h"
 #include "tests/unit/remote/remote_fixture.h"
 
 namespace hearth::daemon {
@@ -185,7 +186,7 @@ TEST_CASE("Nothing of a server that lies is loaded, and every lie is counted", "
   f.publish(f.entry, f.some_files());
   const auto genuine = f.server->blobs();
   Attacker attacker(f, seed);
-  constexpr int kLies = 10'000;
+  constexpr int kLies = test::kSanitizer ? 1'000 : 10'000;
   std::array<std::uint64_t, kNumRemoteOutcomes> expected{};
   for (int i = 0; i < kLies; ++i) {
     const Attacker::Lie lie = attacker.tell();
