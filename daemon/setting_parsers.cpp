@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "base/status_macros.h"
 #include "base/ed25519_text.h"
+#include "base/status_macros.h"
 
 namespace hearth::daemon {
 

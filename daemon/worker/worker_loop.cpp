@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "base/printable.h"
+#include "daemon/worker/mapped_files.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/trial_load.h"
 #include "daemon/worker_pool/framing.h"
 #include "proto/versions.h"
-#include "daemon/worker/mapped_files.h"
 #include "runtime/build_id.h"
 
 namespace hearth::daemon {

@@ -90,8 +90,7 @@ absl::Status WorkerProcess::greet(int wake_fd) {
         hello.build_id().substr(0, 12), ") than the daemon (version ", kWorkerVersion, ", build ",
         command_.build_id.substr(0, 12), "): install hearthd and hearth-worker from one build"));
   }
-  if (command_.on_mapped_files)
-    command_.on_mapped_files({hello.mapped_files().begin(), hello.mapped_files().end()});
+  if (command_.on_mapped_files) command_.on_mapped_files({hello.mapped_files().begin(), hello.mapped_files().end()});
   v1::SandboxReport report;
   confine(hello, &report);
   return command_.sandbox ? command_.sandbox->judge(report) : absl::OkStatus();
