@@ -91,7 +91,7 @@ set(_doc ${CMAKE_INSTALL_DATADIR}/doc)
 install(FILES README.md DESTINATION ${_doc}/hearth COMPONENT daemon)
 install(DIRECTORY docs/ DESTINATION ${_doc}/hearth/docs COMPONENT daemon FILES_MATCHING PATTERN "*.md"
   PATTERN "internal" EXCLUDE)
-install(DIRECTORY deploy/kubernetes DESTINATION ${_doc}/hearth/deploy COMPONENT daemon)
+install(DIRECTORY deploy/fleet deploy/kubernetes DESTINATION ${_doc}/hearth/deploy COMPONENT daemon)
 install(DIRECTORY examples/ DESTINATION ${_doc}/libhearth-dev/examples COMPONENT dev
   PATTERN "__pycache__" EXCLUDE PATTERN "CMakeLists.txt" EXCLUDE)
 install(FILES examples/standalone/CMakeLists.txt DESTINATION ${_doc}/libhearth-dev/examples/standalone COMPONENT dev)

@@ -34,7 +34,7 @@ PlanInputs plan_inputs(const BuildServices& services, const v1::Graph& graph, co
   inputs.materials.push_back(std::move(everybodys));
   // Which blobs a plan takes depends on this node's files.
   inputs.is_private = !inputs.libraries.empty() || services.key_namespace.is_private(user) ||
-                      (services.key_namespace.is_private_plan(graph, user) && !sends_private(services));
+                      (KeyNamespace::has_data(graph) && !sends_private(services));
   return inputs;
 }
 

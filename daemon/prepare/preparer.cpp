@@ -29,7 +29,7 @@ std::string remote_words(const BuildServices& services, const PlanInputs& inputs
   if (inputs.is_private)
     return "; it is not asked for in the remote cache, since its graph has constant data or a user's part";
   if (absl::IsNotFound(answer)) return "; the remote cache was asked and does not have it";
-  const absl::Status& why = answer.ok() ? services.remote->health() : answer;
+  const absl::Status why = answer.ok() ? services.remote->health() : answer;
   return absl::StrCat("; the remote cache ", answer.ok() ? "is not asked for now: " : "was asked: ", why.message());
 }
 

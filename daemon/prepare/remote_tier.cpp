@@ -69,17 +69,15 @@ RemoteFound<FoundPlan> RemoteTier::take_plan(const PlanQuery& query, RemoteAnswe
   v1::PlanReads::Variant variant;
   if (plan == nullptr || reads == nullptr || !parsed.ParseFromString(*plan) || !variant.ParseFromString(*reads))
     return unusable("cannot be read");
-  std::set<std::string> artifacts;
-  for (const RemoteFile& file : answer.files) {
-    if (file.path.starts_with(kKernelFolder)) artifacts.insert(to_bytes(sha256(file.bytes)));
-  }
-  if (!is_sound(parsed, artifacts)) return unusable("lacks a kernel");
   auto whole = std::make_shared<WholePlan>();
+  std::set<std::string> artifacts;
   for (RemoteFile& file : answer.files) {
     if (!file.path.starts_with(kKernelFolder)) continue;
-    cache::KeyMaterial material = content_material(sha256(file.bytes));
-    whole->artifacts.emplace_back(std::move(material), std::move(file.bytes));
+    const Digest digest = sha256(file.bytes);
+    artifacts.insert(to_bytes(digest));
+    whole->artifacts.emplace_back(content_material(digest), std::move(file.bytes));
   }
+  if (!is_sound(parsed, artifacts)) return unusable("lacks a kernel");
   const cache::KeyMaterial& base = query.inputs.materials.back();
   const std::string tuning =
       services_.plan_reads->put(base, variant.kernels(), *query.inputs.tuning,
@@ -104,10 +102,7 @@ RemoteTier::Fetch RemoteTier::find_sealed_plan(const PlanQuery& query, Done<Foun
       return nullptr;
     }
   }
-  struct Limit {
-    std::optional<RemoteTimer> timer;
-  };
-  auto limit = std::make_shared<Limit>();
+  auto limit = std::make_shared<std::optional<RemoteTimer>>();  // until the answer
   Fetch fetch = find_plan(query, [this, key, limit, done = std::move(done)](RemoteFound<FoundPlan> found) {
     if (!found.result) {
       const std::lock_guard lock(mutex_);
@@ -117,7 +112,7 @@ RemoteTier::Fetch RemoteTier::find_sealed_plan(const PlanQuery& query, Done<Foun
     done(std::move(found));
   });
   // Where no worker has ever started, the flavour stays unknown.
-  limit->timer.emplace(2 * entries().cache().settings().call_limit, [weak = std::weak_ptr(fetch)] {
+  limit->emplace(2 * entries().cache().settings().call_limit, [weak = std::weak_ptr(fetch)] {
     if (const Fetch fetch = weak.lock()) fetch->cancel();
   });
   return fetch;

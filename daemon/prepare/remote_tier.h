@@ -67,7 +67,7 @@ class RemoteTier {
   // The same where nothing can be compiled, so that the caller waits for the answer: a miss of a moment ago is one still.
   Fetch find_sealed_plan(const PlanQuery& query, Done<FoundPlan> done);
   Fetch find_kernel(const cache::KeyMaterial& material, uid_t user, Done<KernelResult> done);
-  // Whether what was built for this user is sent (RemoteEntries).
+  // True where what was built for this user is sent (RemoteEntries).
   bool is_writer(uid_t user) const { return entries().is_writer(user); }
   void send_kernel(const cache::KeyMaterial& material, std::string artifact);
   // `tuning_reads`: LoweredPlan's. The kernels must be the operator's, too.

@@ -22,7 +22,7 @@ struct BlobReference {
   static BlobReference of(std::string_view bytes);
   static std::optional<BlobReference> from(const build::bazel::remote::execution::v2::Digest& message);
   void write_to(build::bazel::remote::execution::v2::Digest* message) const;
-  // Whether these are the bytes.
+  // True for the bytes that it names.
   bool is_of(std::string_view bytes) const { return bytes.size() == size && sha256(bytes) == digest; }
 
   bool operator==(const BlobReference&) const = default;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "daemon/remote/remote_lookup.h"
 #include "daemon/remote/writer_key.h"
 

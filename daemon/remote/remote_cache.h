@@ -49,18 +49,18 @@ class RemoteCache {
   // Now and then: tries servers again that have not answered for a while.
   void maintain();
 
-  // Whether a look-up would be sent.
+  // True while look-ups are sent.
   bool is_asked() const;
   AnswerTimes::Duration head_start() const { return times_.head_start(); }
   // Where no server is asked, `done` gets kError at once and nothing is counted.
   std::shared_ptr<ResultFetch> fetch(const EntryKey& entry, std::uint64_t most_bytes,
                                      std::function<void(RemoteAnswer)> done);
 
-  // Whether results are sent: a writer key is configured and could be read.
+  // True where results are sent: a writer key is configured and could be read.
   bool is_writer() const { return writer_ != nullptr; }
   // Signs the files and sends them, some time.
   void publish(const EntryKey& entry, std::vector<RemoteFile> files);
-  // Whether this node or another one compiles what none has (CompileLeases); writers only.
+  // Decides between this node and the others which of them compiles what none has (CompileLeases); writers only.
   void lease(const EntryKey& entry, CompileLeases::Waiter waiter) { leases_.begin(entry, std::move(waiter)); }
   // Waits for what is being sent, no longer than that; then nothing more is.
   void drain(std::chrono::milliseconds limit);

@@ -209,30 +209,6 @@ RemoteEndpoint::Handle RemoteEndpoint::write_blobs(const std::vector<std::string
                                                                                              begin, answered);
 }
 
-RemoteEndpoint::Handle RemoteEndpoint::find_missing(const std::vector<BlobReference>& blobs,
-                                                    Done<std::vector<BlobReference>> done) {
-  api::FindMissingBlobsRequest request;
-  request.set_instance_name(settings_.instance);
-  for (const BlobReference& blob : blobs) blob.write_to(request.add_blob_digests());
-  const auto begin = [](const auto& channel, auto* context, auto* request, auto* response, auto then) {
-    api::ContentAddressableStorage::Stub(channel).async()->FindMissingBlobs(context, request, response,
-                                                                            std::move(then));
-  };
-  const auto answered = [this, blobs, done = std::move(done)](const absl::Status& status,
-                                                              api::FindMissingBlobsResponse& response) {
-    if (!status.ok()) return done(status);
-    std::set<BlobReference> missing;
-    for (const api::Digest& digest : response.missing_blob_digests()) {
-      const std::optional<BlobReference> blob = BlobReference::from(digest);
-      if (!blob || std::ranges::find(blobs, *blob) == blobs.end()) return done(lie("a blob that was not asked for"));
-      missing.insert(*blob);
-    }
-    done(std::vector<BlobReference>(missing.begin(), missing.end()));
-  };
-  return unary<decltype(begin), api::FindMissingBlobsRequest, api::FindMissingBlobsResponse>(std::move(request), "",
-                                                                                             begin, answered);
-}
-
 std::string RemoteEndpoint::resource(const char* verb, const BlobReference& blob) const {
   return str_cat(settings_.instance, settings_.instance.empty() ? "" : "/", verb, "blobs/", to_hex(blob.digest), "/",
                  blob.size);

@@ -75,8 +75,6 @@ class RemoteEndpoint {
   // One that is larger than a batch.
   Handle read_large_blob(const BlobReference& blob, Done<std::string> done);
   Handle write_large_blob(std::shared_ptr<const std::string> bytes, DoneStatus done);
-  // Gives those of `blobs` that the server does not have.
-  Handle find_missing(const std::vector<BlobReference>& blobs, Done<std::vector<BlobReference>> done);
 
  private:
   class Calls;

@@ -31,10 +31,10 @@ class RemoteEntries {
   std::shared_ptr<ResultFetch> find(const cache::KeyMaterial& material, const char* kind, std::uint64_t most_bytes,
                                     std::function<void(RemoteAnswer)> done);
 
-  // Whether what was built for this user is sent: this node is a writer, and he is root or the daemon's own user. Whoever
-  // signs a stranger's results lets him into every node.
+  // True where what was built for this user is sent: this node is a writer, and the user is root or the daemon's own.
+  // Signing a stranger's results would let the stranger into every node.
   bool is_writer(uid_t user) const { return remote_->is_writer() && is_operator(user); }
-  // Whether this node compiles it, or waits for another one that does.
+  // Tells the waiter that this node compiles it, or lets it wait for another one that does.
   void lease(const cache::KeyMaterial& material, const char* kind, CompileLeases::Waiter waiter);
   // Signs and sends, some time.
   void send(const cache::KeyMaterial& material, const char* kind, std::vector<RemoteFile> files);

@@ -37,12 +37,20 @@ class KeyNamespace {
     if (is_operator(user)) return false;
     return sharing_ == Sharing::kUser || (sharing_ == Sharing::kNode && has_data(graph));
   }
-  // What must not leave the node, not even as a look-up in a cache of several nodes: plans with the client's data, and
-  // whatever has a user's part. Where all users are one, `is_own_plan` does not tell.
-  bool is_private_plan(const v1::Graph& graph, uid_t user) const { return has_data(graph) || is_private(user); }
+  // What must not leave the node, not even as a look-up in a cache of several nodes: whatever has a user's part, and
+  // plans with the client's data, of which `is_own_plan` does not tell where all users are one.
   bool is_private(uid_t user) const { return sharing_ == Sharing::kUser && !is_operator(user); }
+  // A constant of one number, as most graphs have, says no more than the kernels that it becomes part of.
+  static bool has_data(const v1::Graph& graph) {
+    const auto holds_data = [](const v1::Node& node) {
+      return node.op() == v1::CONSTANT && node.data().size() > number_bytes(node.dtype());
+    };
+    const auto any = [&](const auto& nodes) { return std::any_of(nodes.begin(), nodes.end(), holds_data); };
+    return any(graph.nodes()) || std::any_of(graph.loops().begin(), graph.loops().end(),
+                                             [&](const v1::Loop& loop) { return any(loop.body().nodes()); });
+  }
   void add_to_kernel(cache::KeyMaterial& material, uid_t user) const {
-    if (sharing_ == Sharing::kUser && !is_operator(user)) add(material, user);
+    if (is_private(user)) add(material, user);
   }
   static void add(cache::KeyMaterial& material, uid_t user) {
     material.add(kPart, absl::StrCat(user), absl::StrCat(user));
@@ -67,15 +75,6 @@ class KeyNamespace {
       default:
         return 1;
     }
-  }
-  // A constant of one number, as most graphs have, says no more than the kernels that it becomes part of.
-  static bool has_data(const v1::Graph& graph) {
-    const auto holds_data = [](const v1::Node& node) {
-      return node.op() == v1::CONSTANT && node.data().size() > number_bytes(node.dtype());
-    };
-    const auto any = [&](const auto& nodes) { return std::any_of(nodes.begin(), nodes.end(), holds_data); };
-    return any(graph.nodes()) || std::any_of(graph.loops().begin(), graph.loops().end(),
-                                             [&](const v1::Loop& loop) { return any(loop.body().nodes()); });
   }
 
   Sharing sharing_ = Sharing::kOwner;

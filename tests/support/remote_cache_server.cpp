@@ -62,15 +62,6 @@ class RemoteCacheServer::Services {
 
   struct Storage : api::ContentAddressableStorage::Service {
     explicit Storage(RemoteCacheServer* owner) : server(*owner) {}
-    grpc::Status FindMissingBlobs(grpc::ServerContext* context, const api::FindMissingBlobsRequest* request,
-                                  api::FindMissingBlobsResponse* answer) override {
-      if (grpc::Status status = server.arrived("FindMissingBlobs", context); !status.ok()) return status;
-      const auto blobs = server.blobs();
-      for (const api::Digest& digest : request->blob_digests()) {
-        if (!blobs.contains(digest.hash())) *answer->add_missing_blob_digests() = digest;
-      }
-      return grpc::Status::OK;
-    }
     grpc::Status BatchUpdateBlobs(grpc::ServerContext* context, const api::BatchUpdateBlobsRequest* request,
                                   api::BatchUpdateBlobsResponse* answer) override {
       if (grpc::Status status = server.arrived("BatchUpdateBlobs", context); !status.ok()) return status;

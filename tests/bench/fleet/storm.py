@@ -32,7 +32,6 @@ class Storm:
             fleet.append(stack.enter_context(nodes.Node(
                 self.folder / str(self.count), remote=remote, trusted=[self.key.public],
                 writer=self.key.file if remote and writes else None, settings={"workers": self.options.workers})))
-        time.sleep(1)  # all have asked what the server can do
         return fleet
 
     def prepare(self, fleet):
@@ -44,6 +43,7 @@ class Storm:
 
     def report(self, what, fleet):
         seconds, kernels, compiled = self.prepare(fleet)
+        self.kernels = kernels
         calls = ""
         remotes = [node.stats()["remote"] for node in fleet]
         if remotes[0]:
@@ -73,7 +73,8 @@ def main():
                 with contextlib.ExitStack() as stack:
                     fleet = storm.fleet(stack, options.nodes, server.address)
                     storm.report(f"{options.nodes} cold nodes, cold casd", fleet)
-                    time.sleep(2)
+                    fleet[0].wait_until(lambda: sum(node.remote()["sent"] for node in fleet) > storm.kernels,
+                                        "all kernels and the plan are sent")
                 with contextlib.ExitStack() as stack:
                     fleet = storm.fleet(stack, options.nodes, server.address, writes=False)
                     storm.report(f"{options.nodes} cold nodes, warm casd", fleet)

@@ -51,13 +51,13 @@ TEST_CASE("what has constant data or a user's part is private to the node") {
   node.set_dtype(v1::F32);
   node.set_data(std::string(8, 'x'));
   const uid_t own = ::geteuid();
+  CHECK(KeyNamespace::has_data(data));
+  CHECK_FALSE(KeyNamespace::has_data(plain));
   for (const Sharing sharing : {Sharing::kOwner, Sharing::kNode, Sharing::kUser}) {
     const KeyNamespace keys(sharing);
     // Where one user has the daemon alone, his graphs with data have ordinary keys, and are private all the same.
-    CHECK(keys.is_private_plan(data, own));
-    CHECK(keys.is_private_plan(data, kUser));
-    CHECK_FALSE(keys.is_private_plan(plain, own));
-    CHECK(keys.is_private_plan(plain, kUser) == (sharing == Sharing::kUser));
+    CHECK_FALSE(keys.is_own_plan(data, own));
+    CHECK_FALSE(keys.is_private(own));
     CHECK(keys.is_private(kUser) == (sharing == Sharing::kUser));
     CHECK_FALSE(keys.is_private(0));
   }

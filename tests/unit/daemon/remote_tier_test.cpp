@@ -46,13 +46,15 @@ TEST_CASE("remote: kernels of another plan are found one by one") {
   const auto writer = fleet.node(true);
   REQUIRE(writer->prepare(some_request()).status.ok());
   fleet.wait_until_sent(*writer, 4);
+  const std::uint64_t sent = fleet.server->count("UpdateActionResult");
   const auto reader = fleet.node(false);
   const Answer other = reader->prepare(test_request({"kernel:b", "kernel:new", "kernel:c"}));
   REQUIRE(other.status.ok());
   CHECK(other.result.compiled_kernels() == 1);
   CHECK(other.result.cache_hits() == 2);
   CHECK(reader->stats().remote().hits() == 2);
-  CHECK(fleet.count_results() == 4);  // a reader sends nothing
+  CHECK(fleet.count_results() == 4);
+  CHECK(fleet.server->count("UpdateActionResult") == sent);  // a reader sends nothing, no lease either
 }
 
 TEST_CASE("remote: of two cold nodes that want the same kernels each compiles some, and takes the other's") {
