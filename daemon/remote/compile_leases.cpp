@@ -14,7 +14,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr char kDomain[] = "hearth.lease.v1", kKind[] = "lease";
+constexpr char kLeaseDomain[] = "hearth.lease.v1", kLeaseKind[] = "lease";
 constexpr std::size_t kNonceBytes = 16, kTimeBytes = 8;
 
 std::int64_t unix_seconds() {
@@ -46,8 +46,8 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
   Lease(CompileLeases* owner, RemoteServer* server, const EntryKey& wanted, Waiter waiter)
       : owner_(*owner), server_(*server), note_(new_note()), waiter_(std::move(waiter)) {
     EntryKey lease = wanted;
-    lease.domain = kDomain;
-    lease.kind = kKind;
+    lease.domain = kLeaseDomain;
+    lease.kind = kLeaseKind;
     action_ = BlobReference::of(address_of(lease).action);
   }
   ~Lease() {

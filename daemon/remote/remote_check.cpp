@@ -16,7 +16,7 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
-constexpr char kDomain[] = "hearth.check.v1", kKind[] = "check";
+constexpr char kCheckDomain[] = "hearth.check.v1", kCheckKind[] = "check";
 
 // What a call that answers later has answered.
 template <class Answer, class Begin>
@@ -101,7 +101,7 @@ class Checker {
                               entry.salt,
                               entry.flavour,
                               entry.build_id,
-                              {{kKind, sha256(file), file.size()}},
+                              {{kCheckKind, sha256(file), file.size()}},
                               0};
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     statement.signed_at = std::chrono::duration_cast<std::chrono::seconds>(now).count();
@@ -111,7 +111,7 @@ class Checker {
       const absl::Status written = wait_for<absl::Status>([&](auto done) { endpoint.write_blobs(blobs, done); });
       if (!written.ok()) return written;
       detail = "a small entry";
-      const std::vector<ListedFile> files{{kKind, BlobReference::of(file)},
+      const std::vector<ListedFile> files{{kCheckKind, BlobReference::of(file)},
                                           {kStatementPath, BlobReference::of(signature)}};
       return wait_for<absl::Status>([&](auto done) { endpoint.put_result(BlobReference::of(at.action), files, done); });
     });
@@ -126,7 +126,9 @@ class Checker {
   }
 
   EntryKey entry_of(const RemoteAddress& address) const {
-    return {kDomain, sha256(str_cat(kDomain, "\n", address.text)), kKind, settings_.salt, sha256(kDomain), "check"};
+    return {kCheckDomain,         sha256(str_cat(kCheckDomain, "\n", address.text)),
+            kCheckKind,           settings_.salt,
+            sha256(kCheckDomain), "check"};
   }
 
   const RemoteSettings& settings_;

@@ -31,8 +31,15 @@ RemoteEndpoint::~RemoteEndpoint() { calls_->end(); }
 
 absl::Status RemoteEndpoint::status_of(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
-  return {static_cast<absl::StatusCode>(status.error_code()),
+  return {absl::StatusCode(status.error_code()),
           str_cat(address().text, ": ", printable(status.error_message(), kMaxWords))};
+}
+
+// One blob's status is a field of a message, which may hold any number.
+absl::Status RemoteEndpoint::status_of(const api::BlobStatus& status) const {
+  const bool is_known = status.code() > 0 && status.code() <= static_cast<int>(absl::StatusCode::kUnauthenticated);
+  return {is_known ? absl::StatusCode(status.code()) : absl::StatusCode::kUnknown,
+          str_cat(address().text, ": ", printable(status.message(), kMaxWords))};
 }
 
 absl::Status RemoteEndpoint::lie(std::string_view what) const {
@@ -168,8 +175,7 @@ RemoteEndpoint::Handle RemoteEndpoint::read_blobs(std::vector<BlobReference> blo
     for (api::BatchReadBlobsResponse::Response& answer : *response.mutable_responses()) {
       const std::optional<BlobReference> blob = BlobReference::from(answer.digest());
       if (!blob || !wanted.contains(*blob)) return done(lie("a blob that was not asked for"));
-      if (answer.status().code() != 0)
-        return done(status_of({static_cast<grpc::StatusCode>(answer.status().code()), answer.status().message()}));
+      if (answer.status().code() != 0) return done(status_of(answer.status()));
       if (answer.compressor() != 0 || !blob->is_of(answer.data()))
         return done(lie(str_cat("other bytes than those of blob ", to_hex(blob->digest))));
       read[*blob] = std::move(*answer.mutable_data());
@@ -200,8 +206,7 @@ RemoteEndpoint::Handle RemoteEndpoint::write_blobs(const std::vector<std::string
   };
   const auto answered = [this, done = std::move(done)](absl::Status status, api::BatchUpdateBlobsResponse& response) {
     for (const api::BatchUpdateBlobsResponse::Response& answer : response.responses()) {
-      if (status.ok() && answer.status().code() != 0)
-        status = status_of({static_cast<grpc::StatusCode>(answer.status().code()), answer.status().message()});
+      if (status.ok() && answer.status().code() != 0) status = status_of(answer.status());
     }
     done(std::move(status));
   };

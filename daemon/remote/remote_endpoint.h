@@ -23,6 +23,7 @@
 
 namespace build::bazel::remote::execution::v2 {
 class ActionResult;
+class BlobStatus;
 }
 
 namespace hearth::daemon {
@@ -94,6 +95,7 @@ class RemoteEndpoint {
                std::function<void(absl::Status, Response&)> done);
   // The server's words, behind its address.
   absl::Status status_of(const grpc::Status& status) const;
+  absl::Status status_of(const build::bazel::remote::execution::v2::BlobStatus& status) const;
   absl::Status lie(std::string_view what) const;
   std::string resource(const char* verb, const BlobReference& blob) const;
   // Where nothing can be sent, tells `fail` why and is null.

@@ -10,7 +10,7 @@
 namespace hearth::daemon {
 namespace {
 
-constexpr const char* kDomain = "hearth.remote_result.v1";
+constexpr const char* kStatementDomain = "hearth.remote_result.v1";
 constexpr std::size_t kNumberBytes = 8, kDigestBytes = std::tuple_size_v<Digest>,
                       kSignatureBytes = std::tuple_size_v<Ed25519Signature>;
 
@@ -35,7 +35,7 @@ Digest digest_of(std::string_view bytes) {
 
 // The parts in their order; those of files stand between build_id and signed_at, any number of them.
 cache::KeyMaterial material_of(const ResultStatement& statement, const Ed25519PublicKey& key) {
-  cache::KeyMaterial material(kDomain);
+  cache::KeyMaterial material(kStatementDomain);
   material.add("domain", statement.domain);
   material.add("key", to_bytes(statement.key));
   material.add("kind", statement.kind);
@@ -72,7 +72,7 @@ struct Parsed {
 };
 
 std::optional<Parsed> parse(const cache::KeyMaterial& material) {
-  if (material.domain() != kDomain) return std::nullopt;
+  if (material.domain() != kStatementDomain) return std::nullopt;
   Parts parts(material.parts());
   const auto domain = parts.next("domain"), key = parts.next("key", kDigestBytes), kind = parts.next("kind"),
              salt = parts.next("salt"), flavour = parts.next("flavour", kDigestBytes),

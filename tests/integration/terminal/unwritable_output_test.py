@@ -25,6 +25,9 @@ LINES = {
     ("cache", "clear"): ["cache", "clear"],
     ("daemon", "start"): ["daemon", "start"],
     ("daemon", "status"): ["daemon", "status"],
+    ("remote", "keygen"): ["remote", "keygen", "--show", "writer.key"],
+    ("remote", "status"): ["remote", "status"],
+    ("remote", "check"): ["remote", "check"],
     ("blobs", "doctor"): ["blobs", "doctor", "--arch", "gfx000"],
     ("blobs", "prewarm", "clean"): ["blobs", "prewarm", "clean", "--all", "--cache-dir", "blobs"],
     ("help",): ["help", "run"],
@@ -43,7 +46,7 @@ LEFT_OUT = {
     ("blobs", "prewarm", "list"): "takes a library",
     ("blobs", "prewarm", "build"): "takes a library",
 }
-JSON = {"run", "devices", "export", "prewarm", "tune", "onnx", "explain", "inspect", "stats", "cache", "daemon", "blobs"}
+JSON = {"run", "devices", "export", "prewarm", "tune", "onnx", "explain", "inspect", "stats", "cache", "daemon", "remote", "blobs"}
 PROGRAMS = [("hearth", "--help"), ("hearth", "--version"), ("hearthd", "--help"), ("hearthd", "--version"),
             ("hearthd", "--manual"), ("hearth-blobc", "--help"), ("digits", "--help"), ("silero_vad", "--help"),
             ("decoder", "--help"), ("conformer", "--help"),
@@ -54,9 +57,10 @@ PROGRAMS = [("hearth", "--help"), ("hearth", "--version"), ("hearthd", "--help")
 class UnwritableOutputTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.place = Place()
+        cls.place = Place(HEARTH_REMOTE="unix:/nobody/listens/here")
         cls.addClassCleanup(cls.place.__exit__)
         cls.place.run_ok("run", MODEL, "-q")
+        cls.place.run_ok("remote", "keygen", "writer.key")
         cls.commands = leaf_commands(cls.place)
 
     def lines(self):

@@ -27,7 +27,7 @@ class Attacker {
   Lie tell() {
     f_.server->on_result = nullptr;
     f_.server->on_blobs = nullptr;
-    switch (random_() % 17) {
+    switch (random_() % 18) {
       case 0:
         return result("another digest", {RemoteOutcome::kIncomplete, RemoteOutcome::kUnsigned},
                       [this](ActionResult& r) { any(r).mutable_digest()->set_hash(to_hex(sha256(word()))); });
@@ -96,6 +96,11 @@ class Attacker {
         return blobs("compressed bytes, or a flood", [this](BatchReadBlobsResponse& r) {
           if (random_() % 50 != 0) return any(r).set_compressor(1);
           any(r).set_data(std::string(5 << 20, 'f'));
+        });
+      case 16:
+        return blobs("a status that no API has", [this](BatchReadBlobsResponse& r) {
+          any(r).mutable_status()->set_code(random_() % 2 == 0 ? -1 - static_cast<int>(random_() % 1'000'000'000)
+                                                               : 17 + static_cast<int>(random_() % 1'000'000'000));
         });
       default:
         return replayed();
