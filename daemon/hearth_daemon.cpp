@@ -263,6 +263,8 @@ class HearthDaemon::Impl {
             .listener = listener_.get(),
             .weights = weights_.get(),
             .remote = remote_.get(),
+            .remote_settings = &config_.remote,
+            .flavour = &flavour_,
             .weights_limit_bytes = config_.weights_memory_bytes,
             .build_id = std::string(build_id()),
             .cache_dir = config_.cache_below.empty() ? config_.cache_dir : config_.cache_below,
@@ -289,7 +291,7 @@ class HearthDaemon::Impl {
   }
 
   WorkerPoolOptions with_hooks(WorkerPoolOptions options) {
-    if (config_.remote.is_used())
+    if (config_.remote.is_used() || config_.remote.has_keys())
       options.command.on_mapped_files = [this](const std::vector<std::string>& files) { flavour_.mapped(files); };
     options.on_start = [this](absl::Status status, Clock::time_point began) {
       if (absl::IsFailedPrecondition(status) && installation_) {

@@ -94,6 +94,8 @@ class ActionCache {
   absl::StatusOr<std::vector<ActionRow>> recent_actions(std::size_t limit, const ActionRow* before = nullptr);
   // The same without what takes room.
   absl::StatusOr<std::vector<ActionSize>> recent_sizes(std::size_t limit, const ActionSize* before = nullptr);
+  // The keys of kernels and blobs whose artifact this is, ascending.
+  absl::StatusOr<std::vector<Digest>> artifact_keys(const Digest& artifact);
   // NOT_FOUND when there is no such action.
   absl::StatusOr<std::string> material_of(const Digest& key);
   // Actions of kind tuning, newest first.

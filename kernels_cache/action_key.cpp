@@ -273,7 +273,7 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
 
 KeyMaterial with_tuning(const KeyMaterial& plan, std::string_view digest) {
   KeyMaterial material = plan;
-  if (!digest.empty()) material.add("tuning", std::string(digest), to_hex(digest).substr(0, 16));
+  if (!digest.empty()) material.add(kTuningPart, std::string(digest), to_hex(digest).substr(0, 16));
   return material;
 }
 

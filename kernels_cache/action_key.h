@@ -69,6 +69,7 @@ KeyMaterial plan_key_material(const v1::Graph& graph, const v1::Target& target, 
 // The plan of `plan` that was lowered with tuning records of this digest, of the kernels that it has; empty: with none,
 // which is `plan` itself.
 KeyMaterial with_tuning(const KeyMaterial& plan, std::string_view digest);
+inline constexpr char kTuningPart[] = "tuning";  // what that adds
 inline constexpr char kPlanReadsDomain[] = "hearth.plan_reads.v1";
 // What lowerings of `plan` took from tuning records (v1::PlanReads).
 KeyMaterial plan_reads_key_material(const KeyMaterial& plan);

@@ -1,4 +1,5 @@
-// ActionCache: what actions are made of, read one at a time: explaining a miss must not take the memory of many.
+// ActionCache: what actions are made of, read one at a time: explaining a miss must not take the memory of many. And
+// which actions a file belongs to.
 #include <limits>
 #include <mutex>
 #include <string>
@@ -26,6 +27,18 @@ absl::StatusOr<std::vector<ActionSize>> ActionCache::recent_sizes(std::size_t li
   }
   HEARTH_RETURN_IF_ERROR(query.status());
   return sizes;
+}
+
+absl::StatusOr<std::vector<Digest>> ActionCache::artifact_keys(const Digest& artifact) {
+  std::lock_guard lock(reader_mutex_);
+  SqliteQuery query(*reader_,
+                    "SELECT a.key FROM refs AS r JOIN actions AS a ON a.id = r.action"
+                    " WHERE r.digest = ? AND a.kind IN (2, 4) ORDER BY a.key");
+  query.bind(1, view(artifact));
+  std::vector<Digest> keys;
+  while (query.step()) keys.push_back(digest_of(query.blob(0)));
+  HEARTH_RETURN_IF_ERROR(query.status());
+  return keys;
 }
 
 absl::StatusOr<std::string> ActionCache::material_of(const Digest& key) {

@@ -64,6 +64,15 @@ struct TuningEntry {
   Pin pin;
 };
 
+struct StoredEntry {
+  EntryKind kind = EntryKind::kPlan;
+  KeyMaterial material;
+  std::vector<ArtifactRef> files;  // plan: the plan's bytes, then its artifacts; else its one file
+  EntryOwner owner = kNoOwner;
+  std::string model;  // CacheEntryInfo's
+  Pin pin;
+};
+
 struct CacheEntryInfo {
   Digest key{};
   EntryKind kind = EntryKind::kPlan;
@@ -160,6 +169,11 @@ class KernelsCache {
   // Removes blobs and records whose material `matches` wants to go, but none that is pinned. Counts stems of blobs, a
   // stem of which something is pinned as kept.
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
+
+  // The entry under a key, whatever it is; its files are sound.
+  std::optional<StoredEntry> find_entry(const Digest& key);
+  // The keys of kernels and blobs whose artifact this is, ascending.
+  std::vector<Digest> artifact_keys(const Digest& artifact);
 
   // Where an artifact's file is if it is in the cache. Does not check it: use entries from a find or put.
   std::string artifact_path(const Digest& digest) const;

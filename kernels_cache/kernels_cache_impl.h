@@ -48,6 +48,10 @@ class KernelsCache::Impl {
   std::vector<std::string> records_of(std::string_view domain, std::size_t limit);
   ClearReport remove_blobs(const std::function<bool(const KeyMaterial&)>& matches);
 
+  // stored_entries.cpp
+  std::optional<StoredEntry> find_entry(const Digest& key);
+  std::vector<Digest> artifact_keys(const Digest& artifact);
+
   // maintenance.cpp
   std::vector<CacheEntryInfo> list(std::size_t limit, std::string_view model);
   ClearReport remove_model(std::string_view model);

@@ -14,6 +14,7 @@ inline constexpr std::uint32_t kInPlacePlanVersion = 2;
 inline constexpr std::uint32_t kConditionalPlanVersion = 3;
 inline constexpr std::uint32_t kWorkerVersion = 2;    // worker.proto frames
 inline constexpr std::uint32_t kPlanFileVersion = 1;  // docs/plan_file.md
+inline constexpr std::uint32_t kPackVersion = 1;      // pack.proto
 inline constexpr std::uint32_t kWeightsVersion = 1;   // weights.proto
 
 }  // namespace hearth

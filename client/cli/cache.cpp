@@ -1,4 +1,4 @@
-// hearth cache ls | rm | verify | clear. Starts a daemon when none runs, since only a daemon touches its cache folder.
+// hearth cache ls | rm | verify | clear (packs.cpp: export, import). Starts a daemon when none runs, since only a daemon touches its cache folder.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
@@ -9,6 +9,7 @@
 #include "client/cli/command.h"
 #include "client/cli/connect.h"
 #include "client/cli/format.h"
+#include "client/cli/packs.h"
 #include "client/cli/print.h"
 #include "command_line/command.h"
 
@@ -130,7 +131,7 @@ absl::StatusOr<int> clear(const CacheFlags& flags) {
 
 void add_cache(CLI::App& app, Action& action) {
   auto flags = std::make_shared<CacheFlags>();
-  CLI::App* cache = command_line::add_command(app, "cache", "Look at, check or clear the daemon's cache");
+  CLI::App* cache = command_line::add_command(app, "cache", "Look at, check, clear or hand on the daemon's cache");
   cache->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, absl::StatusOr<int> (*run)(const CacheFlags&),
                        command_line::Manual manual) {
@@ -171,6 +172,7 @@ void add_cache(CLI::App& app, Action& action) {
        .examples = {{"hearth cache clear", "Empties the cache; running plans keep what they use."},
                     {"hearth cache clear --tuning", "Forgets what hearth tune has found, too."}}})
       ->add_flag("--tuning,--all", flags->tuning, "Remove tuning records too");
+  add_packs(*cache, action);
 }
 
 }  // namespace hearth::cli

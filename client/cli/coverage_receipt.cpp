@@ -47,6 +47,15 @@ void CoverageReceipt::cover(const CoveredPlan& plan) {
   rows_->covered.push_back(std::move(json));
 }
 
+void CoverageReceipt::came_from(const std::map<std::string, v1::ImportedPack>& packs) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [plan, pack] : packs) {
+    for (Json& row : rows_->covered) {
+      if (row["plan_key"] == hex(plan)) row["pack"] = {{"name", pack.name()}, {"sha256", hex(pack.sha256())}};
+    }
+  }
+}
+
 void CoverageReceipt::miss(const std::string& path, const absl::Status& why) {
   const std::lock_guard lock(mutex_);
   rows_->missing.push_back({{"model", path}, {"error", std::string(why.message())}});

@@ -6,6 +6,7 @@
 //   receipt.cover({.path = path, .target = target, …});
 //   absl::Status written = receipt.write("receipt.json", num_models);
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "hearth/prepare.h"
 #include "hearth/v1/artifact.pb.h"
+#include "hearth/v1/pack.pb.h"
 
 namespace hearth::cli {
 
@@ -33,6 +35,8 @@ class CoverageReceipt {
   ~CoverageReceipt();
   void cover(const CoveredPlan& plan);
   void miss(const std::string& path, const absl::Status& why);
+  // From which pack plans came, by their keys (packs.h).
+  void came_from(const std::map<std::string, v1::ImportedPack>& packs);
   // "-" is standard output. `models`: how many were asked for.
   absl::Status write(const std::string& path, std::size_t models) const;
 

@@ -18,6 +18,7 @@
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
 #include "client/cli/manifest.h"
+#include "client/cli/packs.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
 #include "client/cli/progress_bar.h"
@@ -179,6 +180,7 @@ class Prewarmer {
     }
     note_threads();
     if (!flags_.report.empty()) {
+      receipt_.came_from(packs_of_plans(flags_.model.socket));
       HEARTH_RETURN_IF_ERROR(receipt_.write(flags_.report, items_.size()));
     }
     return failed > 0 ? kFailure : 0;

@@ -406,6 +406,20 @@ absl::StatusOr<v1::RemoveModelResponse> DaemonChannel::remove_model(const v1::Re
   return state().owner(rpc::kRemoveModel, request, Clock::now() + timeout);
 }
 
+absl::StatusOr<v1::ExportPackResponse> DaemonChannel::export_pack(const v1::ExportPackRequest& request,
+                                                                  Millis timeout) {
+  return state().owner(rpc::kExportPack, request, Clock::now() + timeout);
+}
+
+absl::StatusOr<v1::ImportEntryResponse> DaemonChannel::import_entry(const v1::ImportEntryRequest& request,
+                                                                    Millis timeout) {
+  return state().owner(rpc::kImportEntry, request, Clock::now() + timeout);
+}
+
+absl::StatusOr<v1::ListPacksResponse> DaemonChannel::list_packs(Millis timeout) {
+  return state().unary(rpc::kListPacks, v1::ListPacksRequest(), Clock::now() + timeout, /*starts_daemon=*/false);
+}
+
 absl::StatusOr<v1::RemoveBlobsResponse> DaemonChannel::remove_blobs(const v1::RemoveBlobsRequest& request,
                                                                     Millis timeout) {
   return state().owner(rpc::kRemoveBlobs, request, Clock::now() + timeout);

@@ -83,6 +83,10 @@ class DaemonChannel {
   // Tries the daemon's cache beyond its node.
   absl::StatusOr<v1::RemoteCheckResponse> remote_check(Millis timeout);
   absl::StatusOr<v1::RemoveModelResponse> remove_model(const v1::RemoveModelRequest& request, Millis timeout);
+  // Packs: client/files/pack_file.h is the file.
+  absl::StatusOr<v1::ExportPackResponse> export_pack(const v1::ExportPackRequest& request, Millis timeout);
+  absl::StatusOr<v1::ImportEntryResponse> import_entry(const v1::ImportEntryRequest& request, Millis timeout);
+  absl::StatusOr<v1::ListPacksResponse> list_packs(Millis timeout);
   absl::Status shutdown(Millis timeout);
 
  private:

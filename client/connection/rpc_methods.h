@@ -38,6 +38,11 @@ inline constexpr Method<v1::RemoveModelRequest, v1::RemoveModelResponse> kRemove
     "/hearth.v1.AdminService/RemoveModel"};
 inline constexpr Method<v1::RemoveBlobsRequest, v1::RemoveBlobsResponse> kRemoveBlobs{
     "/hearth.v1.AdminService/RemoveBlobs"};
+inline constexpr Method<v1::ExportPackRequest, v1::ExportPackResponse> kExportPack{
+    "/hearth.v1.AdminService/ExportPack"};
+inline constexpr Method<v1::ImportEntryRequest, v1::ImportEntryResponse> kImportEntry{
+    "/hearth.v1.AdminService/ImportEntry"};
+inline constexpr Method<v1::ListPacksRequest, v1::ListPacksResponse> kListPacks{"/hearth.v1.AdminService/ListPacks"};
 inline constexpr Method<v1::ShutdownRequest, v1::ShutdownResponse> kShutdown{"/hearth.v1.AdminService/Shutdown"};
 
 }  // namespace hearth::client::rpc

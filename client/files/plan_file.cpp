@@ -22,7 +22,6 @@
 #include "hearth/array.h"
 #include "hearth/stored_type.h"
 #include "hearth/v1/plan_file.pb.h"
-#include "proto/versions.h"
 #include "runtime/devices/devices.h"
 
 namespace hearth::client {
@@ -42,59 +41,6 @@ std::string label(const Section& section, int index) {
       return str_cat("section ", index);
   }
 }
-
-absl::Status damaged(const std::string& what) { return absl::DataLossError(str_cat(what, "; export the plan again")); }
-
-absl::StatusOr<PlanFileHeader> read_header(std::string_view file) {
-  PlanFileHeader header{};
-  if (file.size() < kMagic.size() || file.substr(0, kMagic.size()) != kMagic) {
-    return absl::InvalidArgumentError("not a plan file: it does not begin with HEARTHPF");
-  }
-  if (file.size() < sizeof header)
-    return damaged(str_cat("the file ends within its header, after ", file.size(), " bytes"));
-  std::memcpy(&header, file.data(), sizeof header);
-  if (header.version != kPlanFileVersion) {
-    return absl::FailedPreconditionError(str_cat("plan file version ", header.version, "; this build reads version ",
-                                                 kPlanFileVersion, "; export the plan with this build"));
-  }
-  if (header.file_bytes != file.size()) {
-    return damaged(str_cat("the file has ", file.size(), " bytes; its header says ", header.file_bytes));
-  }
-  const std::uint64_t rest = file.size() - sizeof header;
-  if (header.zero != 0 || header.manifest_bytes > std::min(rest, kMaxManifestBytes)) {
-    return damaged("the header is damaged");
-  }
-  return header;
-}
-
-// The bytes of one section after the other; every byte of the file is looked at.
-class Reader {
- public:
-  explicit Reader(std::string_view file) : file_(file), at_(sizeof(PlanFileHeader)) {}
-
-  absl::StatusOr<std::string_view> take(std::uint64_t size, std::string_view digest, const std::string& what) {
-    const std::uint64_t left = file_.size() - at_;
-    if (size > left || padding_after(size) > left - size) {
-      return damaged(str_cat(what, " needs ", size, " bytes at offset ", at_, "; the file ends at ", file_.size()));
-    }
-    const std::string_view bytes = file_.substr(at_, size), padding = file_.substr(at_ + size, padding_after(size));
-    HEARTH_ASSIGN_OR_RETURN(const Digest found, runtime::sha256_mapped(bytes));
-    if (to_bytes(found) != digest) {
-      return damaged(str_cat(what, " at offset ", at_, ", ", size, " bytes: its SHA-256 is not the one recorded"));
-    }
-    at_ += size;
-    if (padding.find_first_not_of('\0') != std::string_view::npos) {
-      return damaged(str_cat("the padding after ", what, " at offset ", at_, " is not zero"));
-    }
-    at_ += padding.size();
-    return bytes;
-  }
-  bool at_end() const { return at_ == file_.size(); }
-
- private:
-  std::string_view file_;
-  std::uint64_t at_;
-};
 
 absl::StatusOr<runtime::ParameterBytes> external_parameter(const Section& section, const LoadPlanConfig& config) {
   const std::string what = label(section, 0);
@@ -118,7 +64,7 @@ absl::StatusOr<runtime::ParameterBytes> external_parameter(const Section& sectio
 }
 
 absl::Status read_sections(const std::shared_ptr<const void>& owner, const v1::PlanFileManifest& manifest,
-                           Reader& reader, const LoadPlanConfig& config, PreparedPlan::State& state) {
+                           SectionReader& reader, const LoadPlanConfig& config, PreparedPlan::State& state) {
   std::set<std::string> held;
   for (int i = 0; i < manifest.sections_size(); ++i) {
     const Section& section = manifest.sections(i);
@@ -143,7 +89,7 @@ absl::Status read_sections(const std::shared_ptr<const void>& owner, const v1::P
       state.source.artifacts.push_back({section.sha256(), "", std::string(bytes)});
     }
   }
-  if (!reader.at_end()) return damaged("bytes follow the last section");
+  if (!reader.at_end()) return reader.damaged("bytes follow the last section");
   for (const auto& [name, data] : config.parameters) {
     if (held.count(name) != 0)
       return absl::InvalidArgumentError(str_cat("parameter '", name, "' is given and in the file"));
@@ -215,10 +161,8 @@ absl::StatusOr<Subnormals> subnormals_of(const v1::PlanFileManifest& manifest) {
 }
 
 // Leaves the reader at the first section.
-absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader& reader) {
-  HEARTH_ASSIGN_OR_RETURN(const PlanFileHeader header, read_header(file));
-  const std::string digest(reinterpret_cast<const char*>(header.manifest_sha256), sizeof header.manifest_sha256);
-  HEARTH_ASSIGN_OR_RETURN(const auto text, reader.take(header.manifest_bytes, digest, "the manifest"));
+absl::StatusOr<v1::PlanFileManifest> read_manifest(SectionReader& reader) {
+  HEARTH_ASSIGN_OR_RETURN(const auto text, reader.take_manifest());
   v1::PlanFileManifest manifest;
   const google::protobuf::LogSilencer quiet;  // the status says it
   if (!manifest.ParseFromArray(text.data(), static_cast<int>(text.size())) || manifest.sections_size() == 0) {
@@ -230,8 +174,8 @@ absl::StatusOr<v1::PlanFileManifest> read_manifest(std::string_view file, Reader
 absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
   PlanFileContents contents;
   contents.file_bytes = file.size();
-  Reader reader(file);
-  HEARTH_ASSIGN_OR_RETURN(v1::PlanFileManifest manifest, read_manifest(file, reader));
+  HEARTH_ASSIGN_OR_RETURN(SectionReader reader, SectionReader::open(file, kPlanFile));
+  HEARTH_ASSIGN_OR_RETURN(v1::PlanFileManifest manifest, read_manifest(reader));
   contents.manifest = std::move(manifest);
   const Section& first = contents.manifest.sections(0);
   HEARTH_ASSIGN_OR_RETURN(const auto plan, reader.take(first.size(), first.sha256(), label(first, 0)));
@@ -242,8 +186,8 @@ absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
 
 absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<const void>& owner,
                                   const LoadPlanConfig& config, std::chrono::steady_clock::time_point start) {
-  Reader reader(file);
-  HEARTH_ASSIGN_OR_RETURN(const v1::PlanFileManifest read, read_manifest(file, reader));
+  HEARTH_ASSIGN_OR_RETURN(SectionReader reader, SectionReader::open(file, kPlanFile));
+  HEARTH_ASSIGN_OR_RETURN(const v1::PlanFileManifest read, read_manifest(reader));
   const v1::PlanFileManifest& manifest = read;
   HEARTH_ASSIGN_OR_RETURN(const int threads,
                           choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads())));
@@ -296,9 +240,9 @@ absl::StatusOr<PreparedPlan> load_plan(const std::string& path, const LoadPlanCo
 absl::StatusOr<PreparedPlan> load_plan_bytes(std::string_view bytes, const LoadPlanConfig& config,
                                              std::shared_ptr<const void> owner) {
   const auto start = std::chrono::steady_clock::now();
-  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment != 0) {
-    const std::shared_ptr<void> copy(::operator new(bytes.size() + 1, std::align_val_t(kAlignment)),
-                                     [](void* at) { ::operator delete(at, std::align_val_t(kAlignment)); });
+  if (owner == nullptr || reinterpret_cast<std::uintptr_t>(bytes.data()) % kSectionAlignment != 0) {
+    const std::shared_ptr<void> copy(::operator new(bytes.size() + 1, std::align_val_t(kSectionAlignment)),
+                                     [](void* at) { ::operator delete(at, std::align_val_t(kSectionAlignment)); });
     if (!bytes.empty()) std::memcpy(copy.get(), bytes.data(), bytes.size());
     bytes = {static_cast<const char*>(copy.get()), bytes.size()};
     owner = copy;
@@ -318,9 +262,9 @@ absl::StatusOr<PlanFileContents> read_plan_file(const std::string& path) {
 bool is_plan_file(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe waits, reading takes from it
-  std::string start(kMagic.size(), '\0');
+  std::string start(kPlanFile.magic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == kMagic;
+  return start == kPlanFile.magic;
 }
 
 }  // namespace hearth::client

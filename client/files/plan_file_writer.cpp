@@ -1,6 +1,4 @@
 // PreparedPlan's exports: what a plan file is made of, to a file or to memory.
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/file.h"
@@ -12,7 +10,6 @@
 #include "client/jit/prepared_state.h"
 #include "hearth/plan_file.h"
 #include "hearth/v1/plan_file.pb.h"
-#include "proto/versions.h"
 
 namespace hearth::client {
 namespace {
@@ -67,23 +64,7 @@ class Writer {
     manifest_.set_threads(static_cast<std::uint32_t>(host.threads));
     manifest_.set_subnormals(std::string(subnormals_name(host.subnormals)));
     const std::string manifest = manifest_.SerializeAsString();
-    const std::string zeros(kAlignment, '\0');
-    PlanFileHeader header{};
-    std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&header), sizeof header}};
-    std::uint64_t total = sizeof header;
-    sections_.insert(sections_.begin(), manifest);
-    for (const std::string_view bytes : sections_) {
-      parts.push_back(bytes);
-      parts.push_back(std::string_view(zeros).substr(0, padding_after(bytes.size())));
-      total += bytes.size() + padding_after(bytes.size());
-    }
-    std::memcpy(header.magic, kMagic.data(), kMagic.size());
-    header.version = kPlanFileVersion;
-    header.file_bytes = total;
-    header.manifest_bytes = manifest.size();
-    const Digest digest = sha256(manifest);
-    std::copy(digest.begin(), digest.end(), header.manifest_sha256);
-    return take(parts);
+    return write_sections(kPlanFile, manifest, sections_, std::forward<Take>(take));
   }
 
  private:

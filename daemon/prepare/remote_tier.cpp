@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/remote/remote_timer.h"
+#include "daemon/store/sound_plan.h"
 
 namespace hearth::daemon {
 namespace {
@@ -22,17 +23,6 @@ cache::KeyMaterial content_material(const Digest& digest) {
   cache::KeyMaterial material("hearth.remote_artifact.v1");
   material.add("digest", to_bytes(digest), to_hex(digest));
   return material;
-}
-
-// What a stranger to this build could not have stated, and a writer of a broken one might.
-bool is_sound(const v1::Plan& plan, const std::set<std::string>& artifacts) {
-  const auto is_there = [&](const v1::PlanKernel& kernel) {
-    return kernel.artifact().empty() || artifacts.contains(kernel.artifact());
-  };
-  const auto is_in_range = [&](const v1::Launch& launch) {
-    return launch.kernel() < static_cast<std::uint32_t>(plan.kernels_size());
-  };
-  return std::ranges::all_of(plan.kernels(), is_there) && std::ranges::all_of(plan.launches(), is_in_range);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 namespace build::bazel::remote::execution::v2 {
 class ActionResult;
 class BlobStatus;
-}
+}  // namespace build::bazel::remote::execution::v2
 
 namespace hearth::daemon {
 

@@ -24,6 +24,8 @@ struct RemoteSettings {
   std::chrono::milliseconds call_limit{2000};  // of one call
 
   bool is_used() const { return !addresses.empty(); }
+  // For packs, too.
+  bool has_keys() const { return !trusted.keys.empty() || !writer_key_file.empty(); }
 };
 
 }  // namespace hearth::daemon

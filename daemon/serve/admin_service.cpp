@@ -13,6 +13,7 @@
 #include "daemon/prepare/leases.h"
 #include "daemon/remote/remote_cache.h"
 #include "daemon/remote/remote_check.h"
+#include "daemon/serve/admin_answer.h"
 #include "daemon/store/artifact_grants.h"
 #include "daemon/version.h"
 #include "daemon/worker_pool/worker_usage.h"
@@ -21,8 +22,6 @@
 
 namespace hearth::daemon {
 namespace {
-
-constexpr std::size_t kOwnersRequestBytes = 4u << 20;  // names of blobs that are to be removed
 
 const char* name_of(cache::EntryKind kind) {
   switch (kind) {
@@ -67,30 +66,6 @@ void tell(const RemoteCache& remote, v1::RemoteStats& shown) {
 }
 
 }  // namespace
-
-template <class Request, class Response>
-grpc::ServerUnaryReactor* AdminServiceImpl::answer(const Call& call, Executor* executor, const char* owners,
-                                                   std::function<void(const Request&, Response&)> work) {
-  auto* reactor = new UnaryCall(services_.calls, call.context, call.response);
-  Request request;
-  absl::Status status =
-      owners != nullptr ? check_owner(owners) : check_insight(call, std::is_same_v<Request, v1::StatsRequest>);
-  if (status.ok()) {
-    status = read_small_request(*const_cast<Bytes*>(call.bytes), request,
-                                owners != nullptr ? kOwnersRequestBytes : kSmallRequestBytes);
-  }
-  if (!status.ok()) {
-    reactor->finish(status);
-    return reactor;
-  }
-  const auto perform = [reactor, request = std::move(request), work = std::move(work)] {
-    Response response;
-    work(request, response);
-    reactor->finish(response);
-  };
-  executor != nullptr ? executor->post(perform) : perform();
-  return reactor;
-}
 
 absl::Status AdminServiceImpl::check_owner(const char* what) const {
   if (rights_ == AdminRights::kOwner) return absl::OkStatus();

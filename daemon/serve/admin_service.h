@@ -22,7 +22,9 @@
 
 namespace hearth::daemon {
 
+class CompilerFlavour;
 class RemoteCache;
+struct RemoteSettings;
 
 enum class AdminRights { kRead, kOwner };
 
@@ -37,6 +39,8 @@ struct AdminServices {
   const Listener* listener = nullptr;
   const WeightServer* weights = nullptr;
   const RemoteCache* remote = nullptr;  // null: there is none
+  const RemoteSettings* remote_settings = nullptr;
+  CompilerFlavour* flavour = nullptr;
   std::uint64_t weights_limit_bytes = 0;
   std::string build_id;
   std::string cache_dir;
@@ -53,7 +57,9 @@ using AdminServiceOfBytes = v1::AdminService::WithRawCallbackMethod_Stats<
     v1::AdminService::WithRawCallbackMethod_CacheList<v1::AdminService::WithRawCallbackMethod_CacheVerify<
         v1::AdminService::WithRawCallbackMethod_CacheClear<v1::AdminService::WithRawCallbackMethod_RemoveBlobs<
             v1::AdminService::WithRawCallbackMethod_RemoveModel<v1::AdminService::WithRawCallbackMethod_RemoteCheck<
-                v1::AdminService::WithRawCallbackMethod_Shutdown<v1::AdminService::Service>>>>>>>>;
+                v1::AdminService::WithRawCallbackMethod_ExportPack<v1::AdminService::WithRawCallbackMethod_ImportEntry<
+                    v1::AdminService::WithRawCallbackMethod_ListPacks<
+                        v1::AdminService::WithRawCallbackMethod_Shutdown<v1::AdminService::Service>>>>>>>>>>>;
 
 class AdminServiceImpl : public AdminServiceOfBytes {
  public:
@@ -68,6 +74,10 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   grpc::ServerUnaryReactor* RemoveBlobs(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* RemoveModel(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* RemoteCheck(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  // pack_calls.cpp
+  grpc::ServerUnaryReactor* ExportPack(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* ImportEntry(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
+  grpc::ServerUnaryReactor* ListPacks(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext*, const Bytes*, Bytes*) override;
 
   // What hearth stats shows.
@@ -84,6 +94,11 @@ class AdminServiceImpl : public AdminServiceOfBytes {
   template <class Request, class Response>
   grpc::ServerUnaryReactor* answer(const Call& call, Executor* executor, const char* owners,
                                    std::function<void(const Request&, Response&)> work);
+  // The owner's alone: once it is known which compiler this node's is, on the executor.
+  template <class Request, class Response>
+  grpc::ServerUnaryReactor* answer_by_flavour(
+      const Call& call, const char* what,
+      std::function<absl::StatusOr<Response>(const Request&, const Digest& flavour)> work);
   v1::StatsResponse stats_for_all() const;
   absl::Status check_owner(const char* what) const;
   absl::Status check_insight(const Call& call, bool is_stats) const;

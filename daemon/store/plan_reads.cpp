@@ -57,6 +57,21 @@ std::string PlanReads::put(const cache::KeyMaterial& plan,
   return digest;
 }
 
+void PlanReads::add(const cache::KeyMaterial& reads, const v1::PlanReads& others) {
+  v1::PlanReads merged = others;
+  std::set<std::string> tunings;
+  for (const v1::PlanReads::Variant& variant : others.variants()) tunings.insert(variant.tuning());
+  v1::PlanReads known;
+  const std::optional<std::string> bytes = store_->find_records(reads);
+  if (bytes && known.ParseFromString(*bytes)) {
+    for (const v1::PlanReads::Variant& variant : known.variants())
+      if (tunings.insert(variant.tuning()).second) *merged.add_variants() = variant;
+  }
+  while (merged.variants_size() > kMaxVariants) merged.mutable_variants()->RemoveLast();
+  if (!bytes || merged.SerializeAsString() != *bytes) store_->put_records(reads, merged.SerializeAsString());
+  forget();
+}
+
 std::size_t PlanReads::count_readers(const std::set<std::string>& kernels, const std::string& scope) {
   std::size_t count = 0;
   for (const std::string& bytes : store_->records_of(cache::kPlanReadsDomain, kMaxCounted)) {

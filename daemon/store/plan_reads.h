@@ -40,6 +40,10 @@ class PlanReads {
   std::string put(const cache::KeyMaterial& plan, const google::protobuf::RepeatedPtrField<std::string>& kernels,
                   const TuningSnapshot& tuning, const std::string& scope, uid_t user);
 
+  // What lowerings of a plan read on another node, by the key of its records (plan_reads_key_material), before what is
+  // known here.
+  void add(const cache::KeyMaterial& reads, const v1::PlanReads& others);
+
   // How many stored plans of this scope were last lowered with a look at one of `kernels`.
   std::size_t count_readers(const std::set<std::string>& kernels, const std::string& scope);
 

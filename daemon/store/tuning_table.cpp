@@ -11,7 +11,6 @@ namespace hearth::daemon {
 namespace {
 
 constexpr std::size_t kMaxRecordBytes = 64 << 10;
-constexpr std::size_t kMaxLoaded = 4 * TuningTable::kMaxRecords;  // of all scopes, other builds' included
 
 const std::shared_ptr<const TuningSnapshot>& no_records() {
   static const auto* const none = new std::shared_ptr<const TuningSnapshot>(std::make_shared<TuningSnapshot>());

@@ -34,6 +34,7 @@ class TuningTable {
  public:
   // The most of one target, options and build; the newest are taken.
   static constexpr std::size_t kMaxRecords = 4096;
+  static constexpr std::size_t kMaxLoaded = 4 * kMaxRecords;  // of all scopes, other builds' included
 
   TuningTable(cache::KernelsCache* cache, std::string build_id) : cache_(cache), build_id_(std::move(build_id)) {}
 

@@ -19,6 +19,7 @@
 #include "runtime/replay/loaded_plan.h"
 #include "tests/conformance/ops/random_graph.h"
 #include "tests/fuzz/bytes/onnx_structure_target.h"
+#include "tests/fuzz/bytes/pack_target.h"
 #include "tests/fuzz/bytes/plan_file_target.h"
 #include "tests/fuzz/bytes/remote_target.h"
 #include "tests/fuzz/bytes/target.h"
@@ -262,9 +263,9 @@ std::string mutant_of(const Target& target, Random& random) {
 
 const std::vector<Target>& targets() {
   google::protobuf::SetLogHandler(nullptr);  // says once a mutant that a string is no UTF-8
-  static const std::vector<Target> all = {npy(),           safetensors(),  onnx_model(),      onnx_structure(),
-                                          traced_graph(),  plan(),         plan_file(),       config_file(),
-                                          worker_frames(), remote_reply(), remote_statement()};
+  static const std::vector<Target> all = {npy(),           safetensors(),  onnx_model(),       onnx_structure(),
+                                          traced_graph(),  plan(),         plan_file(),        config_file(),
+                                          worker_frames(), remote_reply(), remote_statement(), pack()};
   return all;
 }
 

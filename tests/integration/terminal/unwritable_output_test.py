@@ -13,7 +13,7 @@ FOLDER = SOURCE / "examples/digits"
 LINES = {
     ("run",): ["run", MODEL],
     ("export",): ["export", MODEL, "-o", "digits.hearth"],
-    ("prewarm",): ["prewarm", MODEL],
+    ("prewarm",): ["prewarm", MODEL, "--report", "receipt.json"],
     ("tune",): ["tune", MODEL, "--budget", "0.01"],
     ("onnx", "check"): ["onnx", "check", MODEL],
     ("explain",): ["explain", MODEL],
@@ -21,6 +21,8 @@ LINES = {
     ("stats",): ["stats"],
     ("devices",): ["devices"],
     ("cache", "ls"): ["cache", "ls"],
+    ("cache", "export"): ["cache", "export", "--receipt", "receipt.json", "digits.hearthpack"],
+    ("cache", "import"): ["cache", "import", "first.hearthpack"],
     ("cache", "verify"): ["cache", "verify"],
     ("cache", "clear"): ["cache", "clear"],
     ("daemon", "start"): ["daemon", "start"],
@@ -59,8 +61,12 @@ class UnwritableOutputTest(unittest.TestCase):
     def setUpClass(cls):
         cls.place = Place(HEARTH_REMOTE="unix:/nobody/listens/here")
         cls.addClassCleanup(cls.place.__exit__)
+        key = json.loads(cls.place.run_ok("remote", "keygen", "writer.key", "--json").stdout)
+        cls.place.environment |= {"HEARTH_REMOTE_WRITER_KEY": str(cls.place.folder / "writer.key"),
+                                  "HEARTH_REMOTE_TRUSTED_KEYS": key["public_key"]}
         cls.place.run_ok("run", MODEL, "-q")
-        cls.place.run_ok("remote", "keygen", "writer.key")
+        cls.place.run_ok("prewarm", MODEL, "-q", "--report", "receipt.json")
+        cls.place.run_ok("cache", "export", "--receipt", "receipt.json", "first.hearthpack")
         cls.commands = leaf_commands(cls.place)
 
     def lines(self):

@@ -52,7 +52,7 @@ TEST_CASE("a mistyped command or option is told the nearest one") {
                                       Contains("Commands: run, export") && Contains("completion"));
   CHECK_THAT(error("-q stat"), Contains("did you mean 'stats'?"));
   CHECK_THAT(error("cache lss"), Contains("'lss' is no command of hearth cache; did you mean 'ls'?") &&
-                                     Contains("ls, rm, verify, clear (see hearth cache --help)"));
+                                     Contains("ls, rm, verify, clear, export, import (see hearth cache --help)"));
   CHECK_THAT(error("help blobs prewram"), Contains("did you mean 'prewarm'?"));
   CHECK_THAT(error("fly"), !Contains("did you mean") && Contains("commands: run"));
   CHECK_THAT(error("run m.onnx --repat 3"), Contains("has no option '--repat'; did you mean '--repeat'?"));

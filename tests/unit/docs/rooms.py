@@ -9,7 +9,7 @@ ORDER = {
     "compiler/passes": [("import", "lowered"), ("tensor",), (".",), ("ranged",), ("kernel",), ("plan",)],
     "client": [("tensor",), ("trace",), ("ops", "connection"), ("jit",), ("files",), ("onnx", "c_abi"), ("cli",)],
     "runtime": [("plan", "memory"), ("hal",), ("weights", "devices"), ("replay",)],
-    "daemon": [("sockets", "store", "async", "worker_pool", "remote"), ("blobs", "weights", "worker"), ("prepare",), ("tune",), ("serve",)],
+    "daemon": [("sockets", "store", "async", "worker_pool", "remote"), ("blobs", "weights", "worker", "packs"), ("prepare",), ("tune",), ("serve",)],
 }
 # Files of a station's own folder that every room of it may include.
 GROUND = {
