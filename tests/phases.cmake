@@ -35,7 +35,7 @@ set(HEARTH_TEST_PHASES
   # Some points at which a call can be cut off, then each.
   "daemon_cut_test" release+long
   # Beside servers of registries.
-  "fleet_real_servers_test" long
+  "fleet_(real_servers|packs)_test" long
   # As installed, and what other compilers do.
   "(install|packages|ck_real|dispatcher_rewriter_compile)_test" long
   "blob_(device|storm|hip_stand_in|code_object|sample|flow|tools)_test" long

@@ -42,7 +42,9 @@ class Node:
         config = {"socket": self.socket, "cache_dir": str(self.folder / "cache"), "temp_dir": str(self.folder),
                   **(settings or {})}
         if remote:
-            config |= {"remote": remote, "remote_trusted_keys": list(trusted)}
+            config["remote"] = remote
+        if trusted:
+            config["remote_trusted_keys"] = list(trusted)
         if writer:
             config["remote_writer_key"] = writer
         self.config = self.folder / "hearth.toml"

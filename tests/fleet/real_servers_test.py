@@ -20,27 +20,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import skipping  # noqa: E402
 
 try:
-    import onnx
-    from onnx import TensorProto, helper
+    from models import make_model
 except ImportError as error:
     skipping.skip_all(str(error))
 
 import nodes  # noqa: E402
 import remote_servers  # noqa: E402
-
-
-def make_model(path, kernels=4):
-    """Sums of rows of different lengths: as many kernels."""
-    inputs, steps, outputs = [], [], []
-    for i in range(kernels):
-        inputs.append(helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, [64, 100 + 16 * i]))
-        steps.append(helper.make_node("ReduceMean", [f"x{i}"], [f"y{i}"], axes=[1]))
-        outputs.append(helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [64, 1]))
-    made = helper.make_model(helper.make_graph(steps, "g", inputs, outputs),
-                             opset_imports=[helper.make_opsetid("", 17)])
-    made.ir_version = 8
-    onnx.save_model(made, str(path))
-    return path
 
 
 class Fleet(unittest.TestCase):

@@ -219,6 +219,26 @@ def debian_root(name, package, suite="sid"):
     return root
 
 
+def package_program(package, suite="trixie"):
+    """A program of another suite that needs no library but its own, as those written in Go."""
+    return str(debian_root(package, package, suite) / "usr/bin" / package)
+
+
+class Registry(Server):
+    """docker-registry, without TLS."""
+
+    def __init__(self, folder):
+        self.program = package_program("docker-registry")
+        super().__init__(folder, free_port())
+        self.address = f"127.0.0.1:{self.port}"
+
+    def command(self):
+        (self.folder / "registry.yml").write_text(
+            f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.folder}/registry}}}}\n"
+            f"http: {{addr: 127.0.0.1:{self.port}}}\n")
+        return [self.program, "serve", str(self.folder / "registry.yml")]
+
+
 def _casd_root():
     return debian_root("casd", "buildbox")
 
