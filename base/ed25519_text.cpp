@@ -5,7 +5,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/strip.h"
-#include "base/printable.h"
 #include "base/sha256.h"
 #include "base/text.h"
 
@@ -42,7 +41,8 @@ absl::StatusOr<Ed25519PublicKey> parse_public_key(const std::string& text) {
   Ed25519PublicKey key{};
   if (!absl::Base64Unescape(absl::StripAsciiWhitespace(text), &bytes) || bytes.size() != key.size()) {
     return absl::InvalidArgumentError(
-        str_cat("'", printable(text, kMaxShownBytes), "' is no public key: expected what hearth remote keygen prints"));
+        str_cat("'", absl::CHexEscape(text.substr(0, kMaxShownBytes)),
+                "' is no public key: expected what hearth remote keygen prints"));
   }
   std::copy(bytes.begin(), bytes.end(), key.begin());
   return key;

@@ -45,6 +45,7 @@ std::map<std::string, std::string> possible_settings() {
                                                    "HEARTH_DIRECT_CONVOLUTIONS",
                                                    "HEARTH_SHARE_WEIGHTS",
                                                    "HEARTH_SUBNORMALS",
+                                                   "HEARTH_TRUSTED_KEYS",
                                                    "HEARTH_PREPARE_TIMEOUT_MS",
                                                    "HEARTH_DEVICE_TIMEOUT_MS",
                                                    "HEARTH_VULKAN_TRIAL",

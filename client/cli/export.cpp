@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/status_macros.h"
+#include "client/cli/checks.h"
 #include "client/cli/command.h"
 #include "client/cli/format.h"
 #include "client/cli/input_file.h"
@@ -31,6 +32,7 @@ struct ExportFlags {
   std::string output;
   std::string target;
   bool parameters = true;
+  std::string signing_key;
 };
 
 // Whether a path leads to where this process prints, as /dev/stdout does.
@@ -53,7 +55,7 @@ absl::StatusOr<int> export_model(const ExportFlags& flags) {
     return usage_error("--output ", flags.output, ": a plan file is not for a terminal; send it to a file or a pipe");
   }
   const auto safe = [&](Model& model) { return model.files.writes(output, str_cat("--output ", flags.output)); };
-  client::ExportConfig what{.parameters = flags.parameters};
+  client::ExportConfig what{.parameters = flags.parameters, .signing_key = flags.signing_key};
   std::uint32_t kernels = 0;
   if (flags.target.empty()) {
     HEARTH_ASSIGN_OR_RETURN(PreparedModel prepared, prepare_model(flags.path, flags.model, safe));
@@ -107,6 +109,11 @@ void add_export(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->required();
   command->add_flag("!--no-parameters", flags->parameters, "Leave the weights out; hearth run --parameters gives them");
+  command
+      ->add_option("--sign", flags->signing_key,
+                   "Sign the file with this key of hearth remote keygen; who sets HEARTH_TRUSTED_KEYS loads no other")
+      ->type_name("KEYFILE")
+      ->check(not_empty());
   flags->model.add_to(*command, /*with_inputs=*/false);
   flags->model.add_carry_to(*command);
   add_target_to(*command, flags->target);

@@ -47,6 +47,9 @@ Program::Program()
                            {"HEARTH_SHARE_WEIGHTS",
                             "0: packed weights are not shared with other processes. Default: 1."},
                            {"HEARTH_SEALED", "1: what --sealed says, where it is not given."},
+                           {"HEARTH_TRUSTED_KEYS",
+                            "Public keys of hearth remote keygen, with ',' between them: plan files that none of their "
+                            "owners signed are not run."},
                            {"TERM", "With dumb, no progress is shown."}},
            .see_also = {"hearthd(8)"}}) {
   app.require_subcommand(1);

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "client/files/plan_file_contents.h"
 #include "client/files/plan_file_format.h"
+#include "client/files/plan_file_signature.h"
 #include "client/jit/prepared_state.h"
 #include "hearth/array.h"
 #include "hearth/stored_type.h"
@@ -160,14 +161,15 @@ absl::StatusOr<Subnormals> subnormals_of(const v1::PlanFileManifest& manifest) {
       str_cat("subnormals is '", manifest.subnormals(), "'; expected keep, results or all"));
 }
 
-// Leaves the reader at the first section.
-absl::StatusOr<v1::PlanFileManifest> read_manifest(SectionReader& reader) {
+// Leaves the reader at the first section. `config`: null where nothing is run.
+absl::StatusOr<v1::PlanFileManifest> read_manifest(SectionReader& reader, const LoadPlanConfig* config) {
   HEARTH_ASSIGN_OR_RETURN(const auto text, reader.take_manifest());
   v1::PlanFileManifest manifest;
   const google::protobuf::LogSilencer quiet;  // the status says it
   if (!manifest.ParseFromArray(text.data(), static_cast<int>(text.size())) || manifest.sections_size() == 0) {
     return absl::InvalidArgumentError("the manifest is not one this version understands");
   }
+  if (config != nullptr) HEARTH_RETURN_IF_ERROR(check_signed(text, manifest, config->trusted_keys));
   return manifest;
 }
 
@@ -175,7 +177,7 @@ absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
   PlanFileContents contents;
   contents.file_bytes = file.size();
   HEARTH_ASSIGN_OR_RETURN(SectionReader reader, SectionReader::open(file, kPlanFile));
-  HEARTH_ASSIGN_OR_RETURN(v1::PlanFileManifest manifest, read_manifest(reader));
+  HEARTH_ASSIGN_OR_RETURN(v1::PlanFileManifest manifest, read_manifest(reader, nullptr));
   contents.manifest = std::move(manifest);
   const Section& first = contents.manifest.sections(0);
   HEARTH_ASSIGN_OR_RETURN(const auto plan, reader.take(first.size(), first.sha256(), label(first, 0)));
@@ -187,7 +189,7 @@ absl::StatusOr<PlanFileContents> read_contents(std::string_view file) {
 absl::StatusOr<PreparedPlan> load(std::string_view file, const std::shared_ptr<const void>& owner,
                                   const LoadPlanConfig& config, std::chrono::steady_clock::time_point start) {
   HEARTH_ASSIGN_OR_RETURN(SectionReader reader, SectionReader::open(file, kPlanFile));
-  HEARTH_ASSIGN_OR_RETURN(const v1::PlanFileManifest read, read_manifest(reader));
+  HEARTH_ASSIGN_OR_RETURN(const v1::PlanFileManifest read, read_manifest(reader, &config));
   const v1::PlanFileManifest& manifest = read;
   HEARTH_ASSIGN_OR_RETURN(const int threads,
                           choose_threads(config.threads > 0 ? config.threads : static_cast<int>(manifest.threads())));

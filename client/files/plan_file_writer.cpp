@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "base/text.h"
 #include "client/files/plan_file_format.h"
+#include "client/files/plan_file_signature.h"
 #include "client/jit/prepared_state.h"
 #include "hearth/plan_file.h"
 #include "hearth/v1/plan_file.pb.h"
@@ -60,10 +61,13 @@ class Writer {
 
   // Hands the file's parts to `take`, which they live as long as.
   template <typename Take>
-  absl::Status write(const runtime::HostWork& host, Take&& take) {
+  absl::Status write(const runtime::HostWork& host, const std::string& signing_key, Take&& take) {
     manifest_.set_threads(static_cast<std::uint32_t>(host.threads));
     manifest_.set_subnormals(std::string(subnormals_name(host.subnormals)));
-    const std::string manifest = manifest_.SerializeAsString();
+    std::string manifest = manifest_.SerializeAsString();
+    if (!signing_key.empty()) {
+      HEARTH_ASSIGN_OR_RETURN(manifest, signed_manifest(std::move(manifest), signing_key));
+    }
     return write_sections(kPlanFile, manifest, sections_, std::forward<Take>(take));
   }
 
@@ -97,7 +101,7 @@ absl::Status export_plan(const PreparedPlan::State& state, const ExportConfig& c
   }
   for (const FixedInput& input : *state.fixed_inputs) writer.add_fixed(input);
   writer.set_call(config.call.empty() ? state.call : config.call);
-  return writer.write({state.threads, state.source.host.subnormals}, std::forward<Take>(take));
+  return writer.write({state.threads, state.source.host.subnormals}, config.signing_key, std::forward<Take>(take));
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 // that is loaded with no daemon (format: docs/plan_file.md). It holds machine code: load only what you would run.
 // Thread-safe. Errors: one line that begins with the path and names the section. DataLoss: damaged or cut off;
 // FailedPrecondition: another version, or a CPU or device without the features it was compiled for; InvalidArgument: no
-// plan file, or wrong parameters; NotFound, PermissionDenied, ResourceExhausted: the file system.
+// plan file, wrong parameters, or a trusted key that is none; PermissionDenied: not signed by a trusted key, where keys
+// are named; NotFound, PermissionDenied, ResourceExhausted: the file system.
 //
 //   absl::Status saved = plan->export_to("model.hearth");
 //   absl::StatusOr<PreparedPlan> loaded = load_plan("model.hearth", {.threads = 4});
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "hearth/prepare.h"
@@ -25,6 +27,9 @@ struct LoadPlanConfig {
   std::optional<Subnormals> subnormals = {};  // nothing: as when the plan was prepared
   // Parameters that the file leaves out, by name; must be the bytes the plan was exported with.
   std::map<std::string, ParameterData> parameters = {};
+  // Public keys, as hearth remote keygen prints them: a file that none of their owners signed is refused. Empty: those of
+  // HEARTH_TRUSTED_KEYS, with ',' between them; where that is not set, or empty, any file is loaded.
+  std::vector<std::string> trusted_keys = {};
 };
 
 // Parameters in the file are used where it is mapped: the file must stay as it is while the plan lives.

@@ -130,6 +130,8 @@ struct CallSignature {
 struct ExportConfig {
   bool parameters = true;   // false: only their sizes and digests; load_plan is given them
   CallSignature call = {};  // for PreparedPlan::call of who loads the file
+  // A file of hearth remote keygen, by whose key the plan file is signed (LoadPlanConfig::trusted_keys); empty: it is not.
+  std::string signing_key = {};
 };
 
 class PreparedPlan {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -61,6 +62,44 @@ TEST_CASE("hearth remote status and check start no daemon") {
     CHECK(ran.code == 1);
     CHECK_THAT(ran.err, Contains("no daemon is running"));
   }
+}
+
+TEST_CASE("a plan file is signed with a key, and run by who trusts that one") {
+  const std::string key = scratch_dir() + "/plan.key", other = scratch_dir() + "/other.key",
+                    plan = scratch_dir() + "/signed.hearth", plain = scratch_dir() + "/plain.hearth";
+  const std::string model = source_dir() + "/examples/digits/digits.onnx";
+  REQUIRE(run_program("hearth", "remote keygen " + key).code == 0);
+  REQUIRE(run_program("hearth", "remote keygen " + other).code == 0);
+  REQUIRE(run_with_daemon("hearth", "export " + model + " --sign " + key + " -o " + plan).code == 0);
+  REQUIRE(run_with_daemon("hearth", "export " + model + " -o " + plain).code == 0);
+  const auto run_trusting = [](const std::string& key, const std::string& plan) {
+    ::setenv("HEARTH_TRUSTED_KEYS", hearth::public_key_text(hearth::parse_secret(text_of(key))->public_key()).c_str(), 1);
+    Ran ran = run_program("hearth", "run " + plan);
+    ::unsetenv("HEARTH_TRUSTED_KEYS");
+    return ran;
+  };
+  CHECK(run_trusting(key, plan).code == 0);
+  for (const Ran& ran : {run_trusting(other, plan), run_trusting(key, plain)}) {
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Contains("HEARTH_TRUSTED_KEYS") && Contains("--sign"));
+  }
+  CHECK(run_with_daemon("hearth", "export " + model + " --sign " + model + " -o " + plan).code == 1);
+}
+
+TEST_CASE("hearth cache export and import say what is wrong with their files") {
+  const std::string file = scratch_dir() + "/no.json";
+  CHECK(run_program("hearth", "cache export out").code == 2);  // no receipt
+  CHECK(run_program("hearth", "cache import").code == 2);
+  CHECK(run_program("hearth", "cache import a --oci b").code == 2);
+  for (const char* text : {"", "[]", "{}", R"({"covered":[]})", R"({"covered":[{"plan_key":"ab"}]})", R"({"covered":[7]})"}) {
+    std::ofstream(file) << text;
+    const Ran ran = run_program("hearth", "cache export --receipt " + file + " out");
+    CHECK(ran.code == 1);
+    CHECK_THAT(ran.err, Contains(file + ": no receipt of hearth prewarm --report"));
+  }
+  const Ran missing = run_program("hearth", "cache import " + scratch_dir() + "/missing");
+  CHECK((missing.code == 1 && missing.err.find("/missing") != std::string::npos));
+  CHECK_THAT(run_program("hearth", "cache import " + file).err, Contains("not a pack"));
 }
 
 TEST_CASE("a remote cache is one line that says what matters") {

@@ -10,94 +10,27 @@
 #include "hearth/plan_file.h"
 #include "hearth/v1/plan_file.pb.h"
 #include "tests/unit/client/fake_service.h"
+#include "tests/unit/client/saxpy_file.h"
 
 using namespace hearth;
 using namespace hearth::client;
 using Catch::Matchers::Contains;
-using hearth::testing::FakeService;
-using hearth::testing::saxpy_plan;
-using hearth::testing::SaxpyPlan;
-using hearth::testing::scratch_folder;
+using namespace hearth::testing;
 
 namespace {
-
-const std::vector<float> kScale = {3};
-
-std::string fresh_path(const std::string& name) {
-  static int count = 0;
-  return scratch_folder() + "/" + std::to_string(count++) + name;
-}
-
-PreparedPlan prepared(SaxpyPlan made) {
-  const std::string folder = fresh_path("plan_file");
-  std::filesystem::create_directory(folder);
-  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-  const std::string socket = folder + "/d.sock";
-  FakeService service(socket, std::move(made));
-  const Tensor a = parameter("a", {1}, DType::kF32, bytes_of(kScale));
-  const Tensor out = a * input("x", {100}, DType::kF32) + input("y", {100}, DType::kF32);
-  auto plan = prepare({{"out", out}}, {.socket = socket, .threads = 1, .auto_start = false});
-  INFO(plan.status().message());
-  REQUIRE(plan.ok());
-  return *std::move(plan);
-}
-
-std::string exported(const ExportConfig& config = {}) {
-  const std::string path = fresh_path(".hearth");
-  const absl::Status saved = prepared(saxpy_plan(100, false)).export_to(path, config);
-  INFO(saved.message());
-  REQUIRE(saved.ok());
-  return path;
-}
-
-std::string content(const std::string& path) { return *runtime::read_file(path); }
-std::string written(const std::string& bytes) {
-  const std::string path = fresh_path(".damaged");
-  std::ofstream(path, std::ios::binary) << bytes;
-  return path;
-}
-
-bool computes(const PreparedPlan& plan) {
-  auto instance = plan.instantiate();
-  if (!instance.ok()) return false;
-  const std::vector<float> x(100, 2), y(100, 1);
-  if (!instance->bind_input("x", x.data(), 400).ok() || !instance->bind_input("y", y.data(), 400).ok()) return false;
-  if (!instance->execute().ok()) return false;
-  const auto* out = static_cast<const float*>(instance->output("out")->data);
-  return std::all_of(out, out + 100, [](float value) { return value == 7; });
-}
-
-// The file's manifest changed and its digest and sizes made right again.
-std::string with_manifest(const std::string& file, const std::function<void(v1::PlanFileManifest&)>& change) {
-  std::uint64_t size = 0;
-  std::memcpy(&size, file.data() + 24, sizeof size);
-  v1::PlanFileManifest manifest;
-  REQUIRE(manifest.ParseFromString(file.substr(64, size)));
-  change(manifest);
-  std::string text = manifest.SerializeAsString();
-  const std::uint64_t text_size = text.size();
-  const std::string digest = to_bytes(sha256(text));
-  text.resize((text.size() + 63) / 64 * 64);
-  std::string result = file.substr(0, 64) + text + file.substr(64 + (size + 63) / 64 * 64);
-  const std::uint64_t total = result.size();
-  std::memcpy(result.data() + 16, &total, sizeof total);
-  std::memcpy(result.data() + 24, &text_size, sizeof text_size);
-  std::memcpy(result.data() + 32, digest.data(), digest.size());
-  return result;
-}
 
 std::string message(const absl::StatusOr<PreparedPlan>& plan) { return std::string(plan.status().message()); }
 
 }  // namespace
 
 TEST_CASE("a plan file runs with no daemon") {
-  const std::string path = exported();
+  const std::string path = exported_saxpy();
   CHECK(is_plan_file(path));
   CHECK_FALSE(is_plan_file(scratch_folder()));
   const auto plan = load_plan(path);
   INFO(message(plan));
   REQUIRE(plan.ok());
-  CHECK(computes(*plan));
+  CHECK(computes_saxpy(*plan));
   CHECK(plan->stats().kernels == 3);
   CHECK(plan->threads() == 1);
   CHECK(load_plan(path, {.threads = 2})->threads() == 2);
@@ -109,7 +42,7 @@ TEST_CASE("a plan file runs with no daemon") {
 }
 
 TEST_CASE("a plan is kept in memory as it is in a file") {
-  const std::string path = exported();
+  const std::string path = exported_saxpy();
   const auto plan = load_plan(path);
   REQUIRE(plan.ok());
   const auto bytes = plan->export_bytes();
@@ -120,9 +53,9 @@ TEST_CASE("a plan is kept in memory as it is in a file") {
   shifted.assign(shifted.size(), '\0');
   INFO(message(copied));
   REQUIRE(copied.ok());
-  CHECK(computes(*copied));
+  CHECK(computes_saxpy(*copied));
   const auto owned = std::make_shared<const std::string>(*bytes);
-  CHECK(computes(*load_plan_bytes(*owned, {}, owned)));
+  CHECK(computes_saxpy(*load_plan_bytes(*owned, {}, owned)));
   CHECK_THAT(message(load_plan_bytes(std::string_view(*bytes).substr(0, 100))),
              Contains("the plan: the file has 100 bytes"));
   CHECK_THAT(message(load_plan_bytes("")), Contains("the plan: not a plan file"));
@@ -130,13 +63,13 @@ TEST_CASE("a plan is kept in memory as it is in a file") {
   REQUIRE(without.ok());
   CHECK(without->size() < bytes->size());
   CHECK_THAT(message(load_plan_bytes(*without)), Contains("parameter 'a' is not in the file and not given"));
-  CHECK(computes(*load_plan_bytes(*without, {.parameters = {{"a", bytes_of(kScale)}}})));
+  CHECK(computes_saxpy(*load_plan_bytes(*without, {.parameters = {{"a", bytes_of(kScale)}}})));
 }
 
 TEST_CASE("parameters may be left out and are checked when given") {
-  const std::string path = exported({.parameters = false});
+  const std::string path = exported_saxpy({.parameters = false});
   std::vector<float> wrong = {4}, two = {3, 3};
-  CHECK(computes(*load_plan(path, {.parameters = {{"a", bytes_of(kScale)}}})));
+  CHECK(computes_saxpy(*load_plan(path, {.parameters = {{"a", bytes_of(kScale)}}})));
   const auto error = [&](std::map<std::string, ParameterData> parameters) {
     const auto plan = load_plan(path, {.parameters = std::move(parameters)});
     CHECK(plan.status().code() == absl::StatusCode::kInvalidArgument);
@@ -147,12 +80,12 @@ TEST_CASE("parameters may be left out and are checked when given") {
   CHECK_THAT(error({{"a", bytes_of(two)}}), Contains("parameter 'a' is given 8 bytes; the plan needs 4"));
   CHECK_THAT(error({{"a", {nullptr, 4, nullptr}}}), Contains("null pointer"));
   CHECK_THAT(error({{"a", bytes_of(kScale)}, {"b", bytes_of(kScale)}}), Contains("'b' is given; the plan has none"));
-  CHECK_THAT(message(load_plan(exported(), {.parameters = {{"a", bytes_of(kScale)}}})),
+  CHECK_THAT(message(load_plan(exported_saxpy(), {.parameters = {{"a", bytes_of(kScale)}}})),
              Contains("'a' is given and in the file"));
 }
 
 TEST_CASE("every flipped byte and every cut is noticed") {
-  const std::string good = content(exported());
+  const std::string good = content(exported_saxpy());
   INFO(good.size() << " bytes");
   std::string bytes = good;
   std::size_t accepted = 0, unnamed = 0;
@@ -175,7 +108,7 @@ TEST_CASE("every flipped byte and every cut is noticed") {
 }
 
 TEST_CASE("what is wrong with a plan file is named") {
-  const std::string good = content(exported());
+  const std::string good = content(exported_saxpy());
   const auto changed = [&](std::size_t at, char value) {
     std::string bytes = good;
     bytes[at] = value;
@@ -219,7 +152,7 @@ TEST_CASE("what is wrong with a plan file is named") {
 }
 
 TEST_CASE("an error about a plan file is one line, whatever names the file holds") {
-  const std::string hostile = written(with_manifest(content(exported()), [](v1::PlanFileManifest& manifest) {
+  const std::string hostile = written(with_manifest(content(exported_saxpy()), [](v1::PlanFileManifest& manifest) {
     for (v1::PlanFileSection& section : *manifest.mutable_sections()) {
       if (section.kind() != v1::PlanFileSection::PARAMETER) continue;
       section.set_name("a\nhearth: all is well\x1b[2J");
@@ -232,7 +165,7 @@ TEST_CASE("an error about a plan file is one line, whatever names the file holds
 }
 
 TEST_CASE("a plan for another CPU names the missing features") {
-  const std::string good = content(exported());
+  const std::string good = content(exported_saxpy());
   std::uint64_t size = 0;
   std::memcpy(&size, good.data() + 24, sizeof size);
   const std::size_t at = 64 + (size + 63) / 64 * 64;  // of the plan, the first section
