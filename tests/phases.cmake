@@ -52,7 +52,7 @@ set(HEARTH_TEST_PHASES
   "(integration|models|onnx|ops|sdk|sdk_lost|shared_weights|workgroup)_(cuda|hip)_test|runtime_hip_test" release
   "static_archive_test|libhearth_links_no_compiler|python_.*" release
   # Texts, headers, the tests' own tools.
-  "(documents|api_reference|layering|header_examples|includes|skips|phases|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
+  "(documents|api_reference|layering|header_examples|includes|skips|phases|deploy_files|format)_test|command_line_(help|manual|bash_completion|zsh_completion)_test" release
   ".*" asan)
 
 # hearth_phases(VAR TEST): some of release, asan and long.
