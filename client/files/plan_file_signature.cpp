@@ -54,8 +54,7 @@ absl::StatusOr<std::string> signed_manifest(std::string manifest, const std::str
   return manifest + field_of(signature);
 }
 
-absl::Status check_signed(std::string_view bytes, const v1::PlanFileManifest& manifest,
-                          std::vector<std::string> keys) {
+absl::Status check_signed(std::string_view bytes, const v1::PlanFileManifest& manifest, std::vector<std::string> keys) {
   const char* const variable = std::getenv(kTrustedKeysVariable);
   const bool is_from_environment = keys.empty() && variable != nullptr && *variable != '\0';
   if (is_from_environment) keys = absl::StrSplit(variable, ',', absl::SkipWhitespace());

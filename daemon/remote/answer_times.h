@@ -25,10 +25,9 @@ class AnswerTimes {
   }
 
   // Twice the 95th percentile; the most while little is known.
-  Duration head_start() const {
-    const Duration twice = 2 * percentile();
-    return std::clamp<Duration>(twice, kLeastHeadStart, kMostHeadStart);
-  }
+  Duration head_start() const { return std::clamp<Duration>(2 * percentile(), kLeastHeadStart, kMostHeadStart); }
+  // The 95th percentile; half of the longest head start while little is known, and at most.
+  Duration usual() const { return std::min<Duration>(percentile(), kMostHeadStart / 2); }
 
  private:
   static constexpr std::size_t kFewest = 4;

@@ -57,8 +57,8 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
   }
 
   void begin() {
-    read([self = shared_from_this()](const absl::StatusOr<std::string>& note) {
-      if (absl::IsNotFound(note.status()) || (note.ok() && !is_fresh(*note))) return self->write();
+    read([self = shared_from_this(), seen = owner_.clock_.now()](const absl::StatusOr<std::string>& note) {
+      if (absl::IsNotFound(note.status()) || (note.ok() && !is_fresh(*note))) return self->write(seen);
       if (!note.ok()) return self->end(true);
       self->wait(*note);
     });
@@ -77,6 +77,32 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
     if (waiter.ended) waiter.ended(compiles);
   }
 
+  // When it looks next; nothing where it does not wait for that.
+  std::optional<Clock::time_point> turn() {
+    const std::lock_guard lock(mutex_);
+    return turn_;
+  }
+  void look() {
+    std::function<void(std::function<void(bool)>)> look_up;
+    bool is_over = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!std::exchange(turn_, std::nullopt)) return;  // it was looked for meanwhile
+      look_up = waiter_.look_up;
+      is_over = owner_.clock_.now() - since_ > kPatience;
+    }
+    if (!look_up) return;
+    expect_answer();
+    look_up([self = shared_from_this(), is_over](bool is_there) {
+      self->answered();
+      if (is_there) {
+        self->end(false);
+        return self->owner_.look_for_next();
+      }
+      is_over ? self->look_at_lease() : self->look_later();
+    });
+  }
+
  private:
   using Note = std::function<void(const absl::StatusOr<std::string>&)>;
 
@@ -88,12 +114,14 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
     });
   }
 
-  void write() {
+  void write(Clock::time_point seen) {
     expect_answer();
-    server_.endpoint().put_note(action_, note_, [self = shared_from_this()](const absl::Status& status) {
+    server_.endpoint().put_note(action_, note_, [self = shared_from_this(), seen](const absl::Status& status) {
       self->answered();
       if (!status.ok()) return self->end(true);
-      self->after(kReadBackAfter, [self] { self->read_back(); });
+      // Whoever found none either and is as slow as this node has written its own by then.
+      const auto took = std::chrono::ceil<std::chrono::milliseconds>(self->owner_.clock_.now() - seen);
+      self->after(std::clamp(took, kReadBackAfter, kAnswerWithin), [self] { self->read_back(); });
     });
   }
 
@@ -124,31 +152,20 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
       wait = next_look_;
       next_look_ = std::min(2 * next_look_, kLastLook);
     }
-    after(wait, [self = shared_from_this()] { self->look(); });
-  }
-
-  void look() {
-    std::function<void(std::function<void(bool)>)> look_up;
-    bool is_over = false;
+    const Clock::time_point turn = owner_.turn_after(wait);
     {
       const std::lock_guard lock(mutex_);
-      look_up = waiter_.look_up;
-      is_over = owner_.clock_.now() - since_ > kPatience;
+      turn_ = turn;
     }
-    if (!look_up) return;
-    expect_answer();
-    look_up([self = shared_from_this(), is_over](bool is_there) {
-      self->answered();
-      if (is_there) return self->end(false);
-      is_over ? self->look_at_lease() : self->look_later();
-    });
+    after(std::chrono::ceil<std::chrono::milliseconds>(turn - owner_.clock_.now()),
+          [self = shared_from_this()] { self->look(); });
   }
 
-  // It has stood for long: whoever wrote it is gone, unless another one has come since.
+  // It has stood for long: whoever wrote it is gone, unless another one has come since. Of all who wait one takes it over.
   void look_at_lease() {
-    read([self = shared_from_this()](const absl::StatusOr<std::string>& note) {
-      if (!note.ok() || self->is_same(*note)) return self->end(true);
-      self->wait(*note);
+    read([self = shared_from_this(), seen = owner_.clock_.now()](const absl::StatusOr<std::string>& note) {
+      if (!note.ok()) return self->end(true);
+      self->is_same(*note) ? self->write(seen) : self->wait(*note);
     });
   }
 
@@ -185,6 +202,7 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
   std::optional<RemoteTimer> timer_, limit_;
   std::string theirs_;  // the lease that stands, since when
   Clock::time_point since_{};
+  std::optional<Clock::time_point> turn_;
   std::chrono::milliseconds next_look_ = kFirstLook;
   bool is_waiting_ = false;
 };
@@ -192,6 +210,33 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
 CompileLeases::~CompileLeases() {
   std::unique_lock lock(mutex_);
   none_left_.wait(lock, [this] { return alive_ == 0; });
+}
+
+Clock::time_point CompileLeases::turn_after(std::chrono::milliseconds wait) {
+  const Clock::duration apart = kPace * answer_time_();
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = clock_.now(), turn = std::max(now + wait, next_look_);
+  next_look_ = std::min(turn + apart, now + kLatestLook);
+  return turn;
+}
+
+void CompileLeases::look_for_next() {
+  std::vector<std::shared_ptr<Lease>> leases;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Lease* lease : under_way_) {
+      if (std::shared_ptr<Lease> alive = lease->weak_from_this().lock()) leases.push_back(std::move(alive));
+    }
+  }
+  Lease* next = nullptr;
+  std::optional<Clock::time_point> first;
+  for (const std::shared_ptr<Lease>& lease : leases) {
+    const std::optional<Clock::time_point> turn = lease->turn();
+    if (!turn || (first && *first <= *turn)) continue;
+    next = lease.get();
+    first = turn;
+  }
+  if (next != nullptr) next->look();
 }
 
 void CompileLeases::begin(const EntryKey& wanted, Waiter waiter) {

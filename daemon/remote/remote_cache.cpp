@@ -25,7 +25,8 @@ std::uint64_t random_seed() {
 RemoteCache::RemoteCache(const RemoteSettings& settings, const Clock& clock)
     : settings_(settings),
       trusted_(std::make_shared<const TrustedKeys>(settings.trusted)),
-      leases_([this] { return has_ended_ ? nullptr : server_to_ask(nullptr); }, clock) {
+      leases_([this] { return has_ended_ ? nullptr : server_to_ask(nullptr); }, [this] { return times_.usual(); },
+              clock) {
   for (const RemoteAddress& address : settings.addresses)
     servers_.push_back(std::make_unique<RemoteServer>(address, settings, clock, random_seed()));
   lookup_ = std::make_unique<Lookups>(LookupServices{

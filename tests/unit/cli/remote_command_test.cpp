@@ -73,7 +73,8 @@ TEST_CASE("a plan file is signed with a key, and run by who trusts that one") {
   REQUIRE(run_with_daemon("hearth", "export " + model + " --sign " + key + " -o " + plan).code == 0);
   REQUIRE(run_with_daemon("hearth", "export " + model + " -o " + plain).code == 0);
   const auto run_trusting = [](const std::string& key, const std::string& plan) {
-    ::setenv("HEARTH_TRUSTED_KEYS", hearth::public_key_text(hearth::parse_secret(text_of(key))->public_key()).c_str(), 1);
+    ::setenv("HEARTH_TRUSTED_KEYS", hearth::public_key_text(hearth::parse_secret(text_of(key))->public_key()).c_str(),
+             1);
     Ran ran = run_program("hearth", "run " + plan);
     ::unsetenv("HEARTH_TRUSTED_KEYS");
     return ran;
@@ -91,7 +92,8 @@ TEST_CASE("hearth cache export and import say what is wrong with their files") {
   CHECK(run_program("hearth", "cache export out").code == 2);  // no receipt
   CHECK(run_program("hearth", "cache import").code == 2);
   CHECK(run_program("hearth", "cache import a --oci b").code == 2);
-  for (const char* text : {"", "[]", "{}", R"({"covered":[]})", R"({"covered":[{"plan_key":"ab"}]})", R"({"covered":[7]})"}) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"covered":[]})", R"({"covered":[{"plan_key":"ab"}]})", R"({"covered":[7]})"}) {
     std::ofstream(file) << text;
     const Ran ran = run_program("hearth", "cache export --receipt " + file + " out");
     CHECK(ran.code == 1);

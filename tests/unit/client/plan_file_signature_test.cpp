@@ -44,8 +44,7 @@ TEST_CASE("a signed plan file is loaded by who trusts its key, and by who trusts
 
 TEST_CASE("a plan file that no trusted key signed is refused, with the remedy") {
   const Signer signer, other;
-  for (const std::string& path :
-       {testing::exported_saxpy({}), testing::exported_saxpy({.signing_key = other.file})}) {
+  for (const std::string& path : {testing::exported_saxpy({}), testing::exported_saxpy({.signing_key = other.file})}) {
     const absl::Status status = loaded(path, {signer.trusted});
     CHECK(absl::IsPermissionDenied(status));
     CHECK_THAT(message_of(status), Contains(path) && Contains("signed") && Contains("--sign"));
@@ -77,8 +76,8 @@ TEST_CASE("a signature taken away, moved to another file or put on another manif
   v1::PlanFileSignature signature;
   testing::with_manifest(bytes, [&](v1::PlanFileManifest& manifest) { signature = manifest.signature(); });
   const auto refused = [&](const std::string& from, const std::function<void(v1::PlanFileManifest&)>& change) {
-    const absl::Status status = load_plan_bytes(testing::with_manifest(from, change),
-                                                {.trusted_keys = {signer.trusted}}).status();
+    const absl::Status status =
+        load_plan_bytes(testing::with_manifest(from, change), {.trusted_keys = {signer.trusted}}).status();
     CHECK(absl::IsPermissionDenied(status));
   };
   refused(bytes, [](v1::PlanFileManifest& manifest) { manifest.clear_signature(); });

@@ -1,7 +1,7 @@
 // A plan that computes 3x + y, written to plan files, and such files with another manifest.
 #pragma once
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
