@@ -40,9 +40,8 @@ absl::StatusOr<Ed25519PublicKey> parse_public_key(const std::string& text) {
   std::string bytes;
   Ed25519PublicKey key{};
   if (!absl::Base64Unescape(absl::StripAsciiWhitespace(text), &bytes) || bytes.size() != key.size()) {
-    return absl::InvalidArgumentError(
-        str_cat("'", absl::CHexEscape(text.substr(0, kMaxShownBytes)),
-                "' is no public key: expected what hearth remote keygen prints"));
+    return absl::InvalidArgumentError(str_cat("'", absl::CHexEscape(text.substr(0, kMaxShownBytes)),
+                                              "' is no public key: expected what hearth remote keygen prints"));
   }
   std::copy(bytes.begin(), bytes.end(), key.begin());
   return key;

@@ -65,11 +65,12 @@ absl::Status ActionCache::describe(std::vector<ActionRow>& rows) {
 
 absl::StatusOr<std::vector<ActionRow>> ActionCache::plans_of(std::string_view model) {
   std::lock_guard lock(writer_mutex_);
+  const std::string ending = "/" + std::string(model);  // bytes, as names are stored
   SqliteQuery query(*writer_,
                     "SELECT a.key, a.kind, x'', a.result, a.check_digest, a.created_ns, a.last_used_ns"
                     " FROM models AS m JOIN actions AS a ON a.key = m.key"
-                    " WHERE m.model = ?1 OR substr(m.model, -length(?1) - 1) = '/' || ?1");
-  query.bind(1, model);
+                    " WHERE m.model = ?1 OR substr(m.model, -length(?2)) = ?2");
+  query.bind(1, model).bind(2, ending);
   std::vector<ActionRow> rows;
   while (query.step()) rows.push_back(read_row(query));
   HEARTH_RETURN_IF_ERROR(query.status());

@@ -6,11 +6,14 @@
 #include "base/status_macros.h"
 #include "client/cli/checks.h"
 #include "client/cli/command.h"
+#include "client/cli/connect.h"
 #include "client/cli/explain_plan.h"
 #include "client/cli/explain_report.h"
 #include "client/cli/input_file.h"
+#include "client/cli/packs.h"
 #include "client/cli/prepare_model.h"
 #include "client/cli/print.h"
+#include "client/cli/remote_text.h"
 #include "client/cli/replay_inputs.h"
 #include "client/cli/status_line.h"
 #include "client/cli/subnormal_note.h"
@@ -55,6 +58,23 @@ absl::StatusOr<KernelProfile> measure(const ExplainFlags& flags, Model& model, c
   return profile;
 }
 
+// Where else the plan could come from: the cache beyond the node, whose state is for the daemon's operator, and a pack.
+struct Elsewhere {
+  v1::StatsResponse stats;
+  std::string pack;  // that had it; empty: none that is known
+};
+
+Elsewhere elsewhere(const std::string& socket, const std::string& plan_key) {
+  Elsewhere found;
+  if (const absl::StatusOr<Channel> channel = running_daemon(socket); channel.ok()) {
+    if (absl::StatusOr<v1::StatsResponse> stats = (*channel)->stats(kStatusTimeout); stats.ok())
+      found.stats = *std::move(stats);
+  }
+  const std::map<std::string, v1::ImportedPack> packs = packs_of_plans(socket);
+  if (const auto pack = packs.find(plan_key); pack != packs.end()) found.pack = pack->second.name();
+  return found;
+}
+
 // What the cache has of the model and what not, and why; compiles nothing.
 absl::StatusOr<int> explain_miss(const ExplainFlags& flags, const Model& model, const client::PrepareConfig& config) {
   HEARTH_ASSIGN_OR_RETURN(const v1::Target target, target_of(flags.target, config));
@@ -62,7 +82,17 @@ absl::StatusOr<int> explain_miss(const ExplainFlags& flags, const Model& model, 
   wish.target = target;
   wish.only_key = true;
   HEARTH_ASSIGN_OR_RETURN(const v1::ExplainResponse reply, explain_model(model, config, wish));
-  flags.model.json ? print_json(miss_json(flags.path, reply)) : print_miss(flags.path, reply);
+  const Elsewhere other = reply.plan_cached() ? Elsewhere() : elsewhere(flags.model.socket, reply.plan_key());
+  if (flags.model.json) {
+    nlohmann::ordered_json json = miss_json(flags.path, reply);
+    if (other.stats.has_remote()) json["remote"] = remote_json(other.stats);
+    if (!other.pack.empty()) json["pack"] = other.pack;
+    print_json(json);
+  } else {
+    print_miss(flags.path, reply);
+    if (!other.pack.empty()) print_line("the pack ", other.pack, " had it: import it again (hearth cache import)");
+    if (other.stats.has_remote()) print_line("a prepare asks the remote cache for it: ", remote_text(other.stats));
+  }
   return reply.plan_cached() ? 0 : kNotCached;
 }
 

