@@ -88,6 +88,61 @@ class Shared:
         self.assertLessEqual(node.text().count("not asked for now"), 3)
 
 
+class Wire:
+    """Passes connections on to a server, and counts what is sent to it."""
+
+    def __init__(self, port):
+        self.port, self.sent, self.listener = port, 0, socket.create_server(("127.0.0.1", 0))
+        self.address = f"grpc://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port))
+            threading.Thread(target=self.copy, args=(client, server, True), daemon=True).start()
+            threading.Thread(target=self.copy, args=(server, client, False), daemon=True).start()
+
+    def copy(self, source, to, counts):
+        try:
+            while data := source.recv(1 << 16):
+                self.sent += len(data) if counts else 0
+                to.sendall(data)
+        except OSError:
+            pass
+        for end in (source, to):
+            end.close()
+
+
+class WireTest(Fleet):
+    def test_what_another_user_prepares_alone_sends_no_byte(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be two users")
+        server = self.server(remote_servers.Casd)
+        wire = Wire(server.port)
+        self.addCleanup(wire.listener.close)
+        for folder in (self.folder, self.folder / "node"):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)
+        node = nodes.Node(self.folder / "node", remote=wire.address, trusted=[self.key.public], writer=self.key.file,
+                          settings={"clients": "everyone", "sharing": "uid"})
+        self.addCleanup(node.stop)
+        node.wait_until(lambda: node.remote()["is_asked"], "the server is asked")
+        before = wire.sent
+        done = subprocess.run(["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", nodes.BIN / "hearth",
+                               "prewarm", self.model, "--threads", "2", "--socket", node.socket],
+                              capture_output=True, text=True, timeout=600, env={**nodes.environment(), "HOME": "/"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(wire.sent, before)
+        built = node.prewarm(self.model)  # root's own goes over the wire, and finds nothing of the other's
+        self.assertEqual(built["compiled"], built["kernels"])
+        self.assertGreater(wire.sent, before)
+        node.wait_until_sent(built["kernels"] + 1)
+
+
 class CasdTest(Shared, Fleet):
     kind = remote_servers.Casd
 
