@@ -1,4 +1,5 @@
-// hearth cache ls | rm | verify | clear (packs.cpp: export, import). Starts a daemon when none runs, since only a daemon touches its cache folder.
+// hearth cache ls | rm | verify | clear; packs.cpp has export and import. Starts a daemon when none runs, since only a
+// daemon touches its cache folder.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>

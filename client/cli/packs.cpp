@@ -67,23 +67,32 @@ absl::StatusOr<v1::PackContents> contents_of(const std::string& path) {
   return contents;
 }
 
-std::string count_text(const std::map<std::string, int>& kinds) {
+// What is counted of a pack: its kind of entry, what one is called, and the member of --json.
+struct Counted {
+  const char* kind;
+  const char* noun;
+  const char* member;
+};
+constexpr Counted kCounted[] = {{"plan", "plan", "plans"},
+                                {"kernel", "kernel", "kernels"},
+                                {"blob", "blob", "blobs"},
+                                {"tuning", "tuning record", "tuning_records"}};
+using Counts = std::map<std::string, std::uint64_t>;  // by kind
+
+std::string count_text(const Counts& counts) {
   std::string text;
-  for (const auto& [kind, noun] :
-       {std::pair("plan", "plan"), {"kernel", "kernel"}, {"blob", "blob"}, {"tuning", "tuning record"}}) {
-    const auto found = kinds.find(kind);
-    if (found == kinds.end()) continue;
-    text += str_cat(text.empty() ? "" : ", ", counted(static_cast<std::uint64_t>(found->second), noun));
+  for (const Counted& shown : kCounted) {
+    const auto found = counts.find(shown.kind);
+    if (found != counts.end()) text += str_cat(text.empty() ? "" : ", ", counted(found->second, shown.noun));
   }
   return text;
 }
 
-Json count_json(const std::map<std::string, int>& kinds) {
+Json count_json(const Counts& counts) {
   Json json = Json::object();
-  for (const auto& [kind, name] :
-       {std::pair("plan", "plans"), {"kernel", "kernels"}, {"blob", "blobs"}, {"tuning", "tuning_records"}}) {
-    const auto found = kinds.find(kind);
-    json[name] = found == kinds.end() ? 0 : found->second;
+  for (const Counted& shown : kCounted) {
+    const auto found = counts.find(shown.kind);
+    json[shown.member] = found == counts.end() ? 0 : found->second;
   }
   return json;
 }
@@ -118,7 +127,7 @@ absl::StatusOr<int> export_pack(const PackFlags& flags) {
   } else {
     HEARTH_ASSIGN_OR_RETURN(oci_digest, client::write_oci_layout(flags.oci, pack, "pack.hearthpack"));
   }
-  std::map<std::string, int> kinds;
+  Counts kinds;
   for (const v1::PackEntry& entry : manifest.entries()) ++kinds[entry.kind()];
   const std::string& place = flags.oci.empty() ? flags.file : flags.oci;
   if (flags.json) {
@@ -142,7 +151,7 @@ absl::StatusOr<int> import_pack(const PackFlags& flags) {
   const std::string& place = flags.oci.empty() ? flags.file : flags.oci;
   HEARTH_ASSIGN_OR_RETURN(const client::PackFile pack, client::read_pack_file(path));
   HEARTH_ASSIGN_OR_RETURN(Channel channel, any_daemon(flags.socket));
-  std::map<std::string, int> kinds, fresh;
+  Counts kinds, fresh;
   std::vector<std::string> missing;
   bool is_complete = false;
   std::string receipt;

@@ -129,9 +129,9 @@ void Collection::add_tuning(const std::string& build_id) {
   if (tuned_.empty()) return;
   for (cache::TuningEntry& entry : cache_.tuning_records(TuningTable::kMaxLoaded)) {
     v1::TuningRecord record;
-    const absl::StatusOr<cache::KeyMaterial> scope = cache::KeyMaterial::decode(cache::tuning_scope(entry.material));
-    const bool is_of_build = scope.ok() && !scope->parts().empty() && scope->parts().back().bytes == build_id;
-    if (!is_of_build || !record.ParseFromString(entry.record) || !tuned_.contains(record.kernel())) continue;
+    if (!TuningTable::is_of_build(cache::tuning_scope(entry.material), build_id) ||
+        !record.ParseFromString(entry.record) || !tuned_.contains(record.kernel()))
+      continue;
     tuning_.push_back({kPackedTuning, std::move(entry.material), {sha256(entry.record), entry.record.size()}, {}, {}});
   }
 }

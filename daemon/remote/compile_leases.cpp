@@ -71,6 +71,7 @@ class CompileLeases::Lease : public std::enable_shared_from_this<Lease> {
     {
       const std::lock_guard lock(mutex_);
       waiter = std::exchange(waiter_, {});
+      turn_.reset();
       timer_.swap(timer);
       limit_.swap(limit);
     }

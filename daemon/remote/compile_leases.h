@@ -1,7 +1,8 @@
 // CompileLeases: which of several nodes compiles a kernel that all of them want and none has. A lease is a result
 // without files, under an address of its own, that holds a node's nonce and the time: who finds none writes his, reads
-// it back a moment later and, where it is still there, compiles; the others look for the result now and then, and one of
-// them takes the lease over where it has stood for two seconds without one. The API has no compare-and-set, so two may compile; that
+// it back a moment later and, where it is still there, compiles; the others look for the result now and then, and one
+// of them takes the lease over where it has stood for two seconds without one. The API has no compare-and-set, so two may
+// compile; that
 // costs a compile and nothing else. Leases are left behind: one that is older than a minute, by this node's clock, is
 // none. Source: the lease of Lampson, How to Build a Highly Available System Using Consensus (1996), section 3.
 // Thread-safe. `ended` is called once per lease, with no lock held, on a thread of gRPC's.

@@ -17,12 +17,12 @@ const std::shared_ptr<const TuningSnapshot>& no_records() {
   return *none;
 }
 
-bool is_of_other_build(const std::string& scope, const std::string& build_id) {
-  const absl::StatusOr<cache::KeyMaterial> parts = cache::KeyMaterial::decode(scope);
-  return parts.ok() && !parts->parts().empty() && parts->parts().back().bytes != build_id;
-}
-
 }  // namespace
+
+bool TuningTable::is_of_build(const std::string& scope, const std::string& build_id) {
+  const absl::StatusOr<cache::KeyMaterial> parts = cache::KeyMaterial::decode(scope);
+  return parts.ok() && !parts->parts().empty() && parts->parts().back().bytes == build_id;
+}
 
 std::shared_ptr<const TuningSnapshot> TuningTable::snapshot(const v1::Target& target,
                                                             const v1::CompileOptions& options) {
@@ -79,9 +79,10 @@ void TuningTable::load_locked() {
   loaded_ = true;
   for (cache::TuningEntry& entry : cache_->tuning_records(kMaxLoaded)) {
     const std::string scope_key = cache::tuning_scope(entry.material);
-    if (is_of_other_build(scope_key, build_id_)) continue;
+    const bool is_scope = !scope_key.empty();
+    if (is_scope && !is_of_build(scope_key, build_id_)) continue;
     v1::TuningRecord record;
-    if (scope_key.empty() || entry.record.size() > kMaxRecordBytes || !record.ParseFromString(entry.record) ||
+    if (!is_scope || entry.record.size() > kMaxRecordBytes || !record.ParseFromString(entry.record) ||
         record.kernel().size() != sizeof(Digest)) {
       spdlog::warn("a tuning record of {} bytes makes no sense and was dropped", entry.record.size());
       cache_->drop_tuning(entry.material);

@@ -40,6 +40,9 @@ class TuningTable {
 
   std::shared_ptr<const TuningSnapshot> snapshot(const v1::Target& target, const v1::CompileOptions& options);
 
+  // True for a scope (cache::tuning_scope) of records that this build of the compiler made.
+  static bool is_of_build(const std::string& scope, const std::string& build_id);
+
   // What records of one target, options and build have in common; 32 bytes.
   std::string scope_of(const v1::Target& target, const v1::CompileOptions& options) const;
 

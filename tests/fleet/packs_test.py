@@ -34,7 +34,7 @@ class Chroot:
                 self.take(library)
         self.home = self.root / "home"
         for place in (self.home, self.root / "proc", self.root / "dev", self.root / "tmp"):
-            place.mkdir(parents=True)
+            place.mkdir(parents=True, exist_ok=True)
         for place in (self.home, self.root / "tmp"):
             os.chown(place, OTHER_USER, OTHER_USER)
         self.environment = {"HOME": "/home", "PATH": f"{nodes.BIN}:{os.environ['PATH']}", "HEARTH_SOCKET": "/home/s", "TMPDIR": "/tmp",

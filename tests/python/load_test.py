@@ -245,7 +245,7 @@ class Daemons(Place):
             self.load(made, progress=lambda *now: told.append(now))
             return [(done, total) for state, done, total in told if state == "packing"]
 
-        # Whether a product alone packs its weights depends on the processor; what is computed of them is packed on all.
+        # Some processors multiply by weights as they lie in the file. What is computed of weights is packed on all.
         made = model([node("Exp", ["w"], ["e"]), node("MatMul", ["x", "e"], ["y"])], {"x": (F, [32, 2048])}, {"y": F},
                      weights={"w": random(2048, 2304)})
         first = packed()

@@ -45,8 +45,6 @@ class Bench:
                 server.freeze()
                 self.prepares(f"{kind.__name__}, frozen at a look-up", node)
                 node.wait_until(lambda: not node.remote()["is_asked"], "the server is not asked any more")
-                time.sleep(6)  # it has been tried again since, in vain
-                node.wait_until(lambda: not node.remote()["is_asked"], "the server is not asked any more")
                 server.thaw()
                 began = time.monotonic()
                 node.wait_until(lambda: node.remote()["is_asked"], "the server is asked again")

@@ -73,6 +73,25 @@ TEST_CASE("a lease that stands for two seconds without a result is a dead node's
   CHECK(next.compiles);
 }
 
+TEST_CASE("who takes an old lease over says so, so that others wait for it and do not compile, too", "[remote]") {
+  RemoteFixture f;
+  LeaseNode dead, next;
+  const auto note = [&] {
+    const auto results = f.server->results();
+    REQUIRE(results.size() == 1);
+    return results.begin()->second.stdout_raw();
+  };
+  f.remote().lease(f.entry, dead.waiter());
+  dead.wait_until_ended();
+  const std::string before = note();
+  f.remote().lease(f.entry, next.waiter());
+  REQUIRE(test::eventually([&] { return next.looks >= 1; }));
+  f.clock.advance(CompileLeases::kPatience + std::chrono::milliseconds(1));
+  next.wait_until_ended();
+  CHECK(next.compiles);
+  CHECK(note() != before);
+}
+
 TEST_CASE("a server that stalls is not waited for", "[remote]") {
   RemoteFixture f;
   LeaseNode first, waiting, stalled;
