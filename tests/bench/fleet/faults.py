@@ -44,7 +44,7 @@ class Bench:
                 self.prepares(f"{kind.__name__}, well", node)
                 server.freeze()
                 self.prepares(f"{kind.__name__}, frozen at a look-up", node)
-                node.wait_until(lambda: not node.remote()["is_asked"], "the server is not asked any more")
+                print(f"{kind.__name__}, asked still: {node.remote()['is_asked']}", flush=True)
                 server.thaw()
                 began = time.monotonic()
                 node.wait_until(lambda: node.remote()["is_asked"], "the server is asked again")
