@@ -168,16 +168,18 @@ std::string Victim::state() const {
   text << "cache: " << describe(cache()) << "\n";
   for (const std::string& name : names) text << name << ": " << describe(name) << "\n";
   text << "secret: " << describe(targets_["secret"]) << "\n";
-  // The third field: running or sleeping, stopped, traced, dead.
+  // The third field: living (running, sleeping, waiting for a disk), stopped, traced or dead. Which of the first three it
+  // is, is the kernel's affair.
   const std::string stat = content("/proc/" + std::to_string(pid_) + "/stat");
-  const char process = stat.empty() ? '-' : stat[stat.rfind(')') + 2];
+  const char letter = stat.empty() ? '-' : stat[stat.rfind(')') + 2];
+  const std::string process = letter == 'R' || letter == 'S' || letter == 'D' ? "lives" : std::string(1, letter);
   rlimit limit{};
   ::prlimit(pid_, RLIMIT_NOFILE, nullptr, &limit);
   cpu_set_t processors;
   CPU_ZERO(&processors);
   ::sched_getaffinity(pid_, sizeof(processors), &processors);
-  text << "daemon: " << (process == 'R' ? 'S' : process) << " descriptors " << limit.rlim_cur << " processors "
-       << CPU_COUNT(&processors) << " nice " << ::getpriority(PRIO_PROCESS, static_cast<id_t>(pid_)) << "\n";
+  text << "daemon: " << process << " descriptors " << limit.rlim_cur << " processors " << CPU_COUNT(&processors)
+       << " nice " << ::getpriority(PRIO_PROCESS, static_cast<id_t>(pid_)) << "\n";
   text << "connections:";
   for (const int fd : sockets_) {
     pollfd entry{fd, POLLIN, 0};
