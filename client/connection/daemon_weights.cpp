@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/cancellation.h"
+#include "base/fixed_memory.h"
 #include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
@@ -137,6 +138,8 @@ absl::StatusOr<std::vector<Digest>> DaemonWeights::digests(const std::vector<std
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (const auto file = runtime::MappedFile::containing(bytes[i])) {
       in_files.push_back({file, bytes[i], i, range_of(*file, bytes[i])});
+    } else if (const auto memory = FixedMemory::find(bytes[i])) {
+      digests[i] = memory->digest();
     } else {
       digests[i] = sha256(bytes[i]);
     }

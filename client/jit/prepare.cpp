@@ -144,6 +144,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   state->stats.device_notes = state->plan->device().notes();
   state->threads = threads;
   state->keep_intermediates = config.keep_intermediates;
+  state->share_weights = config.share_weights;
   state->carried = config.carried.empty() ? carried_by(state->plan->plan()) : config.carried;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = channel;

@@ -18,6 +18,7 @@ struct PreparedPlan::State {
   std::string device;
   int threads = 1;
   bool keep_intermediates = false;
+  bool share_weights = false;
   std::vector<Carried> carried;  // by every instance: carried_by() of the plan, and what an older daemon's does not say
   std::shared_ptr<const FixedInputs> fixed_inputs = std::make_shared<FixedInputs>();
   runtime::LoadRequest source;  // of `plan`: what export_to writes; its `plan` refers to plan_bytes
@@ -25,6 +26,7 @@ struct PreparedPlan::State {
   CallSignature call;
   std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
   std::uint64_t lease_id = 0;
+  std::shared_ptr<const State> origin;  // the plan that this one was made of by with_parameters() or with_threads()
   const std::uint32_t generation = runtime::fork_generation();
 
   State() = default;

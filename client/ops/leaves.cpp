@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/fixed_memory.h"
 #include "base/text.h"
 #include "client/ops/support.h"
 #include "client/tensor/elements.h"
@@ -40,6 +41,10 @@ Tensor leaf(v1::Op op, std::string_view name, Shape shape, DType dtype, Paramete
 ParameterData own_bytes(std::string bytes) {
   auto owner = std::make_shared<const std::string>(std::move(bytes));
   return {owner->data(), owner->size(), owner};
+}
+
+ParameterData fixed_bytes(const void* data, std::size_t size, std::shared_ptr<const void> owner) {
+  return {data, size, FixedMemory::add({static_cast<const char*>(data), size}, std::move(owner))};
 }
 
 DType Tensor::dtype() const {

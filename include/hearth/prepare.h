@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -151,6 +152,11 @@ class PreparedPlan {
   // Uses PrepareConfig.threads and .keep_intermediates; the second form its own.
   absl::StatusOr<Instance> instantiate() const;
   absl::StatusOr<Instance> instantiate(const InstanceConfig& config) const;
+  // The same plan with other bytes for those of its parameters that `parameters` names; the others stay. Nothing is
+  // compiled: weights are packed anew. InvalidArgument for a name that is none, or another size.
+  absl::StatusOr<PreparedPlan> with_parameters(const std::map<std::string, ParameterData>& parameters) const;
+  // The same plan, whose instances replay on `threads` threads (PrepareConfig::threads) from now on.
+  absl::StatusOr<PreparedPlan> with_threads(int threads) const;
   // Writes a file that load_plan (hearth/plan_file.h, which names the errors) reads; whole or not at all.
   absl::Status export_to(const std::string& path, const ExportConfig& config = {}) const;
   // What export_to writes.

@@ -46,6 +46,9 @@ ParameterData bytes_of(const std::vector<T>& values) {
 }
 // Owned bytes.
 ParameterData own_bytes(std::string bytes);
+// Bytes of `owner` that are not written to while a parameter or plan of them lives: their digest, by which processes of a
+// node share weights, is computed once for all plans. After a write, what this is called for again is the new bytes.
+ParameterData fixed_bytes(const void* data, std::size_t size, std::shared_ptr<const void> owner);
 
 class Tensor {
  public:

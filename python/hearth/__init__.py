@@ -31,7 +31,7 @@ from ._dims import Range
 from ._dtypes import DType
 from ._errors import CompileWarning, TraceError, TraceWarning
 from ._hearth import safetensors as _safetensors
-from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, __version__
+from ._hearth import Array, Dim, Function, Graph, Stream, Tensor, Watch, __version__
 from ._jit import JitFunction, JitStats, jit
 from ._load import load
 from ._trace import TracedFunction, Tracer, trace
@@ -80,6 +80,7 @@ __all__ = [
     "Unimplemented",
     "Value",
     "Variable",
+    "Watch",
     "WeightsReport",
     "__version__",
     "daemon",

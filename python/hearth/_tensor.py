@@ -54,8 +54,18 @@ def _of_lists(data, dtype):
     return _hearth.from_flat(flat, shape, kind)
 
 
-def parameter(data, name=None):
-    """A tensor of weights: a copy of the elements. With a name, graphs know it by that; two of one name are an error."""
+def parameter(data, name=None, *, copy=True):
+    """A tensor of weights.
+
+    Args:
+        data: an array; with copy=True also numbers and nested lists of them.
+        name: what graphs know it by, and Function.rebind; two of one name in a graph are an error.
+        copy: False: the elements are read where they lie, dense in C order, and `data` is kept alive. They must stay as they
+            are while the tensor and functions of it live: what is written to them later is seen by some functions and not
+            by others. What has changed is made a parameter anew, and bound by Function.rebind.
+    """
+    if not copy:
+        return _hearth.parameter(data, name, copy=False)
     if getattr(data, "requires_grad", False) is True and hasattr(data, "detach"):  # of torch.nn, whose values are copied
         data = data.detach()
     return _hearth.parameter(data, name)

@@ -97,19 +97,39 @@ class Tracer:
         are given the example itself take the placeholder."""
         if self._trace is None:
             raise TraceError("register_input() outside of `with tracer:`")
-        shape = tuple(array_key(example)[1])
-        made = _hearth.placeholder(f"in{len(self._inputs)}", shape, dtype_of(example))
-        self._inputs.append((f"in{len(self._inputs)}", made.dtype, [str(length) for length in made.shape]))
+        made = self.input(tuple(array_key(example)[1]), dtype_of(example))
         _hearth.register_input(example, made)
         return made
 
+    def input(self, shape, dtype, name=None):
+        """A placeholder of a shape, whose lengths may be Dims, and a dtype: the next input of the graph.
+
+        Args:
+            name: what calls and the plan call it; None: "in0", "in1", … by its place among the inputs.
+        """
+        if self._trace is None:
+            raise TraceError("input() outside of `with tracer:`")
+        name = f"in{len(self._inputs)}" if name is None else name
+        if not isinstance(name, str) or not name:
+            raise CallError(f"input: name is {name!r}; expected a str")
+        if any(name == known for known, *_ in self._inputs):
+            raise InvalidArgument(f"input: there is an input {name!r} already")
+        made = _hearth.placeholder(name, shape, dtype)
+        self._inputs.append((name, made.dtype, [str(length) for length in made.shape]))
+        return made
+
     def build(self, outputs):
-        """The hearth.Graph that computes them: called with an array for each input that was registered, in that order, it
-        gives an array, or one for each of several `outputs`."""
+        """The hearth.Graph that computes them: called with an array for each input, in the order of input() and
+        register_input(), it gives an array, or one for each of several `outputs`: a tensor, a sequence, or a dict by name
+        (else they are "out0", "out1", …)."""
         if self._trace is None:
             raise TraceError("build() outside of `with tracer:`")
-        outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
-        graph = _hearth.make_graph([f"out{i}" for i in range(len(outputs))], outputs)
+        if isinstance(outputs, dict):
+            names, outputs = list(outputs), list(outputs.values())
+        else:
+            outputs = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+            names = [f"out{i}" for i in range(len(outputs))]
+        graph = _hearth.make_graph(names, outputs)
         graph._inputs = list(self._inputs)
         return graph
 
@@ -117,15 +137,29 @@ class Tracer:
 _preparing = threading.Lock()
 
 
-def _graph_prepare(self, *, name="graph", **options):
-    """The graph as a hearth.Function, with threads=, device= and the other options of hearth.jit."""
+def _graph_prepare(self, *, name=None, progress=None, carry=None, **options):
+    """The graph as a hearth.Function.
+
+    Args:
+        name: what the service's log calls it; None: "graph".
+        progress: called as progress(state, done, total) while it is prepared, as in hearth.load.
+        carry: outputs by the inputs of the next call that they become, {"present": "past"}: for f.stream().
+        threads, device, sealed, deadline, socket, fast_math, subnormals: as in hearth.load.
+    """
     unknown = [option for option in options if option not in OPTIONS]
     if unknown:
-        raise CallError(f"prepare: there is no argument {unknown[0]!r}; there are name, {', '.join(OPTIONS)}")
+        raise CallError(f"prepare: there is no argument {unknown[0]!r}; there are name, progress, carry, {', '.join(OPTIONS)}")
+    name = "graph" if name is None else name
     if not isinstance(name, str):
         raise CallError(f"prepare: name is {name!r}; expected a str")
+    if progress is not None and not callable(progress):
+        raise CallError(f"progress is {progress!r}; expected a function of (state, done, total)")
     given = options_of(**{option: options.get(option) for option in OPTIONS})
-    return note(name, self._prepare(name, given, getattr(self, "_inputs", [])))
+    if carry:
+        if not isinstance(carry, dict):
+            raise CallError(f"carry is {carry!r}; expected {{output: the input that it becomes}}")
+        given["carry"] = carry
+    return note(name, self._prepare(name, given, getattr(self, "_inputs", []), progress))
 
 
 def _graph_call(self, *arrays):

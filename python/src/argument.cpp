@@ -52,9 +52,21 @@ std::string dtype_text(nb::handle object) {
                 " (pass x.cpu() for a torch tensor)");
 }
 
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
 // A torch view whose elements are the negatives of its memory (z.conj().imag), which DLPack cannot say.
 bool has_negative_bit(nb::handle tensor) {
-  return nb::hasattr(tensor, "is_neg") && nb::cast<bool>(tensor.attr("is_neg")());
+  static PyObject* const name = interned("is_neg");
+  const nb::object is_negative = nb::steal(PyObject_CallMethodObjArgs(tensor.ptr(), name, nullptr));
+  if (!is_negative.is_valid()) PyErr_Clear();
+  return is_negative.ptr() == Py_True;
+}
+
+bool requires_gradient(nb::handle tensor) {
+  static PyObject* const name = interned("requires_grad");
+  const nb::object requires_grad = nb::steal(PyObject_GetAttr(tensor.ptr(), name));
+  if (!requires_grad.is_valid()) PyErr_Clear();
+  return requires_grad.ptr() != Py_False;
 }
 
 }  // namespace
@@ -63,7 +75,8 @@ void Argument::release() {
   if (has_buffer_) PyBuffer_Release(&buffer_);
   has_buffer_ = false;
   owner_ = nullptr;
-  stored_.clear();
+  Py_CLEAR(kept_);
+  if (!stored_.empty()) stored_.clear();
 }
 
 void Argument::read(nb::handle object, const char* what, DType wanted, int device_type) {
@@ -82,8 +95,32 @@ void Argument::read(nb::handle object, const char* what, DType wanted, int devic
     resolved = object.attr("resolve_neg")();
     object = resolved;
   }
+  if (kind_ == ArrayKind::kTorch && read_torch(object)) return measure(what);
+  if (kind_ == ArrayKind::kTorch && accepts_gradients_) {
+    resolved = object.attr("detach")();
+    object = resolved;
+  }
   if (!read_buffer(object, what)) read_dlpack(object, what, device_type);
   measure(what);
+}
+
+// By torch's C functions; false for what __dlpack__ is to say: an error, or memory of a GPU.
+bool Argument::read_torch(nb::handle object) {
+  DLTensor tensor;
+  if (!view_torch(object.ptr(), &tensor) || tensor.ndim > kMaxAxes) return false;
+  const absl::StatusOr<DType> dtype = client::dtype_of_dlpack(tensor.dtype);
+  if (!dtype.ok() || (!accepts_gradients_ && requires_gradient(object))) return false;
+  dtype_ = *dtype;
+  rank_ = tensor.ndim;
+  is_read_only_ = false;
+  data_ = static_cast<const char*>(tensor.data) + (tensor.data == nullptr ? 0 : tensor.byte_offset);
+  const auto item = static_cast<std::int64_t>(dtype_bytes(dtype_));
+  for (int i = 0; i < rank_; ++i) {
+    shape_[i] = tensor.shape[i];
+    if (__builtin_mul_overflow(tensor.strides[i], item, &strides_[i])) return false;
+  }
+  kept_ = Py_NewRef(object.ptr());
+  return true;
 }
 
 void Argument::read_own(const Array& array) {

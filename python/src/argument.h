@@ -31,6 +31,8 @@ class Argument {
 
   // `what` names it in errors. A number is taken for elements of `wanted`.
   void read(nb::handle object, const char* what, DType wanted, int device_type = 0);
+  // torch's tensors are read although they require gradients, which what comes of them has not.
+  void accept_gradients() { accepts_gradients_ = true; }
   // Its memory is to be written to: it must allow that, and be dense.
   void read_output(nb::handle object, const char* what, int device_type = 0);
   // Copies what is not dense, row-major and aligned; InvalidArgument where that is not allowed, or not of the host.
@@ -57,6 +59,7 @@ class Argument {
  private:
   static constexpr int kMaxAxes = 32;
   bool read_buffer(nb::handle object, const char* what);
+  bool read_torch(nb::handle object);
   void read_dlpack(nb::handle object, const char* what, int device_type);
   void read_own(const Array& array);
   void read_number(nb::handle object, const char* what, DType wanted);
@@ -71,11 +74,13 @@ class Argument {
   int rank_ = 0;
   bool is_read_only_ = false;
   bool has_buffer_ = false;
+  bool accepts_gradients_ = false;
   std::int64_t shape_[kMaxAxes];
   std::int64_t strides_[kMaxAxes];  // in bytes
   std::int64_t number_ = 0;         // a Python number's element
   Py_buffer buffer_ = {};
   std::shared_ptr<const void> owner_;  // of what is no buffer
+  PyObject* kept_ = nullptr;           // torch's tensor, a reference
 };
 
 }  // namespace hearth::python

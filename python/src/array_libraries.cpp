@@ -1,5 +1,6 @@
 #include "array_libraries.h"
 
+#include "dlpack_exchange.h"
 #include "dtypes.h"
 #include "errors.h"
 
@@ -28,9 +29,9 @@ struct Library {
   }
   bool owns(PyObject* object) {
     if (!find()) return false;
-    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) == array) return true;
-    return PyObject_IsInstance(object, array) == 1;
+    return is_exactly(object) || PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(array)) != 0;
   }
+  bool is_exactly(PyObject* object) const { return reinterpret_cast<PyObject*>(Py_TYPE(object)) == array; }
 };
 
 Library numpy{"numpy", "ndarray"};
@@ -96,15 +97,36 @@ nb::object empty_torch(DType dtype, nb::handle shape, nb::handle device) {
 
 NewArray new_torch(DType dtype, nb::handle shape) {
   NewArray made;
-  made.object = empty_torch(dtype, shape, nb::str("cpu"));
+  static PyObject* const cpu = nb::object(nb::module_::import_("torch").attr("device")("cpu")).release().ptr();
+  made.object = empty_torch(dtype, shape, cpu);
   if (!made.object.is_valid()) return {};
-  made.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(made.object.attr("data_ptr")()));
+  DLTensor tensor;
+  made.data = view_torch(made.object.ptr(), &tensor)
+                  ? tensor.data
+                  : reinterpret_cast<void*>(nb::cast<std::uintptr_t>(made.object.attr("data_ptr")()));
   return made;
 }
 
 }  // namespace
 
+bool view_torch(PyObject* tensor, DLTensor* view) {
+  static const DLPackExchangeFunctions* functions = nullptr;
+  static bool is_known = false;  // the GIL guards both
+  if (!is_known) {
+    if (!torch.find()) return false;
+    functions = exchange_functions(torch.array);
+    is_known = true;
+  }
+  if (functions == nullptr) return false;
+  if (functions->view_object(tensor, view) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  return view->device.device_type == kDLCPU && view->ndim >= 0 && (view->ndim == 0 || view->strides != nullptr);
+}
+
 ArrayKind kind_of(nb::handle object) {
+  if (torch.is_exactly(object.ptr())) return ArrayKind::kTorch;
   if (numpy.owns(object.ptr())) return ArrayKind::kNumpy;
   if (torch.owns(object.ptr())) return ArrayKind::kTorch;
   if (numpy.array != nullptr) {

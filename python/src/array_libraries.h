@@ -11,6 +11,9 @@
 namespace hearth::python {
 
 ArrayKind kind_of(nb::handle object);
+// What torch's tensor shows, as long as nobody changes it, by torch's C functions: of host memory, with strides. False
+// where they are not there, or will not.
+bool view_torch(PyObject* tensor, DLTensor* view);
 bool is_numpy_masked(nb::handle object);
 // True for numpy.ndarray itself, false for its subclasses.
 bool is_numpy_array(nb::handle object);

@@ -10,6 +10,8 @@
 #include "hearth/plan_file.h"
 #include "interpreter.h"
 #include "stream.h"
+#include "tensor.h"
+#include "watch.h"
 
 namespace hearth::python {
 namespace {
@@ -132,6 +134,35 @@ nb::object repr(const Function& function) {
                  "), device='" + function.plan().device() + "')");
 }
 
+Function* rebind(const Function& function, const nb::dict& parameters, bool copy) {
+  std::map<std::string, client::ParameterData> bytes;
+  for (const auto& [key, array] : parameters) {
+    const std::string name = str_of(key), what = "parameter '" + name + "'";
+    Array view;
+    if (!copy) {
+      bytes[name] = parameter_in_place(array, what.c_str(), &view);
+      continue;
+    }
+    const auto kept = std::make_shared<const Array>(array_of(array, what.c_str(), std::nullopt));
+    bytes[name] = {kept->memory.get(), kept->size_bytes(), std::shared_ptr<const void>(kept, kept->memory.get())};
+  }
+  absl::StatusOr<client::PreparedPlan> plan = without_gil([&] { return function.plan().with_parameters(bytes); });
+  check(plan.status());
+  return new Function(*std::move(plan), function.signature(), function.info());
+}
+
+Function* with_threads(const Function& function, nb::handle threads) {
+  const nb::object number = nb::steal(PyNumber_Index(threads.ptr()));
+  if (!number.is_valid()) PyErr_Clear();
+  int overflow = 0;
+  const long wanted = number.is_valid() ? PyLong_AsLongAndOverflow(number.ptr(), &overflow) : -1;
+  if (PyBool_Check(threads.ptr()) || overflow != 0 || wanted < 0 || wanted > 1 << 20)
+    raise_invalid("threads is " + repr_of(threads) + "; expected an int, 0 for every CPU");
+  absl::StatusOr<client::PreparedPlan> plan = function.plan().with_threads(static_cast<int>(wanted));
+  check(plan.status());
+  return new Function(*std::move(plan), function.signature(), function.info());
+}
+
 nb::dict carry(const Function& function) {
   nb::dict pairs;
   for (const client::Carried& pair : function.plan().carried()) pairs[text_of(pair.output)] = text_of(pair.input);
@@ -217,6 +248,38 @@ nb::object Function::into(const nb::args& args, const nb::dict& out, const nb::k
   return taken.replay->call(signature_, args, kwargs, out, info_.may_copy);
 }
 
+nb::object Function::call_list(nb::handle arrays, nb::handle watch, nb::handle lengths) {
+  if (PyList_Check(arrays.ptr()) == 0)
+    raise_call_error("call_list: expected a list of arrays, not " + repr_of(arrays.type()));
+  const auto given = nb::borrow<nb::list>(arrays);
+  const Watch* watched = nullptr;
+  if (!watch.is_none() && (!nb::try_cast(watch, watched) || watched == nullptr))
+    raise_call_error("call_list: watch is of type " + repr_of(watch.type()) + "; expected a hearth.Watch");
+  if (watched != nullptr && !watched->holds(given.ptr())) return nb::none();
+  static const std::vector<Py_ssize_t> none;
+  const std::vector<Py_ssize_t>& passed_over = watched == nullptr ? none : watched->places();
+  std::vector<PyObject*> inputs;
+  inputs.reserve(signature_.parameters.size());
+  auto next = passed_over.begin();
+  const Py_ssize_t count = PyList_Size(given.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (next != passed_over.end() && *next == i) {
+      ++next;
+    } else {
+      inputs.push_back(PyList_GetItem(given.ptr(), i));
+    }
+  }
+  if (inputs.size() != signature_.parameters.size()) {
+    raise_call_error("call_list: " + std::to_string(inputs.size()) +
+                     " arrays beside those that are watched; the model takes " +
+                     std::to_string(signature_.parameters.size()));
+  }
+  if (!lengths.is_none() && PyDict_Check(lengths.ptr()) == 0)
+    raise_call_error("call_list: lengths is of type " + repr_of(lengths.type()) + "; expected a dict by dimension");
+  const Taken taken(this);
+  return taken.replay->call_list(signature_, inputs, lengths, watched == nullptr ? ArrayKind::kOwn : watched->kind());
+}
+
 nb::object Function::profile(const nb::args& args, const nb::kwargs& kwargs) {
   const Taken taken(this);
   const nb::object measured = taken.replay->profile(signature_, args, kwargs);
@@ -271,6 +334,22 @@ void add_function(nb::module_& module) {
       .def("into", &Function::into, nb::arg("args"), nb::arg("out"), nb::arg("kwargs"),
            "The same, with results written to the caller's arrays: f.into(x, out={\"y\": buffer}).\n\n"
            "They are dense in C order, of the output's type and shape, and overlap nothing.")
+      .def(
+          "call_list", &Function::call_list, nb::arg("arrays"), nb::arg("watch").none() = nb::none(),
+          nb::arg("lengths").none() = nb::none(),
+          "The same for a list, with little beside the replay: an array for each of f.inputs, in order, and a list of\n"
+          "results. torch's tensors may require gradients, which results have not.\n\n"
+          "watch: a hearth.Watch of places in the list where parameters stand that the function was prepared with. "
+          "None\n"
+          "is returned, and nothing computed, where one of them is no longer what it was (Watch.holds): rebind() "
+          "then.\n"
+          "lengths: values of dimensions that no input's length says, by name.")
+      .def("rebind", &rebind, nb::arg("parameters"), nb::kw_only(), nb::arg("copy") = true,
+           "The same plan with other arrays for those of its named parameters that the dict has: another Function. "
+           "They\n"
+           "are of the parameters' types and sizes; copy=False reads them where they lie, as hearth.parameter does.")
+      .def("with_threads", &with_threads, nb::arg("threads"),
+           "The same plan, replayed on so many threads (0: every CPU): another Function.")
       .def("stream", &make_stream, nb::arg("carry") = nb::dict(),
            "A Stream, whose state stays in it: carry={\"stateN\": \"state\"}, outputs by the inputs that they become,\n"
            "beside those that the plan was prepared to carry (f.carry).")

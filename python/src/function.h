@@ -34,6 +34,9 @@ class Function {
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
   nb::object into(const nb::args& args, const nb::dict& out, const nb::kwargs& kwargs);
 
+  // None where a watched array has changed.
+  nb::object call_list(nb::handle arrays, nb::handle watch, nb::handle lengths);
+
   nb::object profile(const nb::args& args, const nb::kwargs& kwargs);
   // Facts about the plan and one instance: kernels, launches, num_ops (at the largest lengths), shared_bytes,
   // instance_bytes.

@@ -23,10 +23,10 @@ client::TracedGraph make_graph(const nb::list& names, const nb::list& tensors) {
 
 // `inputs`: (name, dtype, lengths) of those that calls give, in order; empty: those of the graph.
 Function* prepare_graph(const client::TracedGraph& graph, const std::string& name, const nb::dict& options,
-                        const nb::list& inputs) {
+                        const nb::list& inputs, const nb::object& progress) {
   client::PrepareConfig config = prepare_config(options);
   config.model = name;
-  Callbacks callbacks{nb::none()};
+  Callbacks callbacks(progress);
   std::optional<client::PreparedPlan> plan;
   absl::Status status;
   {
@@ -63,7 +63,8 @@ void add_graph(nb::module_& module) {
           nb::arg("verbose") = false,
           "Text: the leaves, then each op that was called with operands, results and line; verbose: the primitive ops "
           "that those are made of.")
-      .def("_prepare", &prepare_graph, nb::arg("name"), nb::arg("options"), nb::arg("inputs") = nb::list())
+      .def("_prepare", &prepare_graph, nb::arg("name"), nb::arg("options"), nb::arg("inputs") = nb::list(),
+           nb::arg("progress").none() = nb::none())
       .def("__repr__", [](const client::TracedGraph& graph) {
         const std::string text = graph.summary();
         return "<hearth." + printable_name(nb::str(text.substr(0, text.find('\n')).c_str())) + ">";

@@ -12,11 +12,13 @@
 #include "op_call.h"
 #include "stream.h"
 #include "tensor.h"
+#include "watch.h"
 
 NB_MODULE(_hearth, module) {
   nanobind::set_leak_warnings(false);  // a function may live as long as the interpreter
   module.attr("__version__") = hearth_version();
   hearth::python::add_array(module);
+  hearth::python::add_watch(module);
   hearth::python::add_function(module);
   hearth::python::add_stream(module);
   hearth::python::add_load(module);

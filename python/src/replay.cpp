@@ -91,6 +91,11 @@ void Replay::begin(const Signature& signature, const nb::args& args, const nb::k
   std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
   if (out.size() > 0) bind_given(signature, out);
   if (like_.is_valid()) return begin_on_device(signature, may_copy);
+  bind_on_host(signature, kind, may_copy);
+  if (out.size() > 0) check_overlap(signature);
+}
+
+void Replay::bind_on_host(const Signature& signature, ArrayKind kind, bool may_copy) {
   last_bound_.clear();  // what follows binds the host's arrays in place of the GPU's
   for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     const Parameter& parameter = signature.parameters[i];
@@ -99,7 +104,6 @@ void Replay::begin(const Signature& signature, const nb::args& args, const nb::k
     inputs_[parameter.place] = {arguments_[i].data(), arguments_[i].size_bytes()};
   }
   make_outputs(signature, kind);
-  if (out.size() > 0) check_overlap(signature);
 }
 
 absl::Status Replay::execute() {
@@ -139,15 +143,7 @@ nb::object Replay::profile(const Signature& signature, const nb::args& args, con
 
 ArrayKind Replay::read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs) {
   const std::size_t count = signature.parameters.size();
-  if (num_arguments_ != count || !arguments_) {
-    arguments_ = std::make_unique<Argument[]>(count);
-    num_arguments_ = count;
-  }
-  is_given_.assign(count, 0);
-  std::fill(inputs_.begin(), inputs_.end(), client::Instance::InputArray{});
-  std::fill(shapes_.begin(), shapes_.end(), client::Instance::ShapeView{});
-  if (has_variables_) std::fill(variables_.begin(), variables_.end(), std::nullopt);
-  has_variables_ = false;
+  begin_read(count);
   const std::size_t num_args = args.size();
   if (num_args > count) {
     raise_call_error(std::to_string(num_args) + " arrays are given; the model takes " + std::to_string(count) +
@@ -160,8 +156,48 @@ ArrayKind Replay::read(const Signature& signature, const nb::args& args, const n
     Py_ssize_t at = 0;
     while (PyDict_Next(kwargs.ptr(), &at, &key, &value)) read_keyword(signature, key, value);
   }
+  return end_read(signature);
+}
+
+nb::object Replay::call_list(const Signature& signature, const std::vector<PyObject*>& arrays, nb::handle lengths,
+                             ArrayKind kind) {
+  const LetGo let_go{this};
+  begin_read(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    arguments_[i].accept_gradients();
+    read_one(signature, i, arrays[i]);
+  }
+  if (!lengths.is_none()) {
+    for (const auto& [key, value] : nb::borrow<nb::dict>(lengths)) read_keyword(signature, key, value);
+  }
+  const ArrayKind given = end_read(signature);
+  set_shapes();
+  std::fill(outputs_.begin(), outputs_.end(), client::Instance::OutputArray{});
+  if (like_.is_valid()) {
+    begin_on_device(signature, true);
+  } else {
+    bind_on_host(signature, given == ArrayKind::kNone ? kind : given, true);
+  }
+  check(execute());
+  if (like_.is_valid()) read_host_results(signature);
+  return result_list(signature);
+}
+
+void Replay::begin_read(std::size_t count) {
+  if (num_arguments_ != count || !arguments_) {
+    arguments_ = std::make_unique<Argument[]>(count);
+    num_arguments_ = count;
+  }
+  is_given_.assign(count, 0);
+  std::fill(inputs_.begin(), inputs_.end(), client::Instance::InputArray{});
+  std::fill(shapes_.begin(), shapes_.end(), client::Instance::ShapeView{});
+  if (has_variables_) std::fill(variables_.begin(), variables_.end(), std::nullopt);
+  has_variables_ = false;
+}
+
+ArrayKind Replay::end_read(const Signature& signature) {
   ArrayKind kind = ArrayKind::kNone;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
     const Parameter& parameter = signature.parameters[i];
     if (is_given_[i] == 0) {
       if (parameter.kind != Parameter::Kind::kInput) continue;
@@ -318,7 +354,7 @@ void Replay::check_overlap(const Signature& signature) const {
   }
 }
 
-nb::object Replay::results(const Signature& signature) {
+void Replay::cut_results(const Signature& signature) {
   for (const Result& result : signature.results) {
     if (!result.length_place) continue;
     const client::ConstView length = value_of(without_gil([&] { return instance_.output(*result.length_place); }));
@@ -328,10 +364,19 @@ nb::object Replay::results(const Signature& signature) {
     count = std::clamp<std::int64_t>(count, 0, output.shape[result.length_axis]);
     output.made = first_of(output.made, result.length_axis, count);
   }
-  if (signature.results.size() == 1) return std::move(made_[signature.results[0].place].made);
+}
+
+nb::list Replay::result_list(const Signature& signature) {
+  cut_results(signature);
   nb::list all;
   for (const Result& result : signature.results) all.append(std::move(made_[result.place].made));
-  return signature.outputs_type(nb::tuple(all));
+  return all;
+}
+
+nb::object Replay::results(const Signature& signature) {
+  if (signature.results.size() != 1) return signature.outputs_type(nb::tuple(result_list(signature)));
+  cut_results(signature);
+  return std::move(made_[signature.results[0].place].made);
 }
 
 }  // namespace hearth::python

@@ -24,6 +24,10 @@ class Replay {
   // `out` has arrays for results, by name. Throws what Python raises; arguments are let go of in any case.
   nb::object call(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
                   bool may_copy);
+  // The same for arrays of a list: those of the parameters, in order. `kind`: of results where no array says it. Gives a
+  // list.
+  nb::object call_list(const Signature& signature, const std::vector<PyObject*>& arrays, nb::handle lengths,
+                       ArrayKind kind);
   // The same, each launch measured: (total_ns, ((kernel, launches, ns, operations), ...)).
   nb::object profile(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   client::Instance& instance() { return instance_; }
@@ -42,6 +46,9 @@ class Replay {
   // Arguments and results, up to the execute.
   void begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
              bool may_copy);
+  void begin_read(std::size_t count);
+  ArrayKind end_read(const Signature& signature);
+  void bind_on_host(const Signature& signature, ArrayKind kind, bool may_copy);
   // Which it is of the results' arrays.
   ArrayKind read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs);
   void read_one(const Signature& signature, std::size_t parameter, nb::handle object);
@@ -58,6 +65,8 @@ class Replay {
   void make_outputs_on_device(const Signature& signature);
   absl::Status execute_on_device();
   void read_host_results(const Signature& signature);
+  void cut_results(const Signature& signature);
+  nb::list result_list(const Signature& signature);
   nb::object results(const Signature& signature);
   void let_go();
   absl::Status execute();

@@ -87,17 +87,6 @@ Array copy_of(const Argument& argument) {
   return array;
 }
 
-// Copies an array, a number, or nested sequences of numbers.
-Array array_of(nb::handle object, const char* what, std::optional<DType> dtype) {
-  Argument argument;
-  DType wanted = DType::kF32;
-  if (PyLong_Check(object.ptr())) wanted = DType::kI64;
-  if (PyBool_Check(object.ptr())) wanted = DType::kBool;
-  argument.read(object, what, dtype && argument.kind() == ArrayKind::kNone ? *dtype : wanted);
-  argument.make_dense(what, true);
-  return copy_of(argument);
-}
-
 nb::object errors_module() { return nb::module_::import_("hearth._errors"); }
 
 nb::object package_folder() {
@@ -155,21 +144,17 @@ nb::object placeholder(const std::string& name, nb::handle shape, nb::handle dty
   }
 }
 
-LazyTensor named_parameter(nb::handle data, const nb::object& name) {
-  const auto value = std::make_shared<const Array>(array_of(data, "data", std::nullopt));
-  if (name.is_none()) return {parameter_of(value), value, 0};
-  const std::shared_ptr<const void> owner(value, value->memory.get());
-  const client::ScopedLocation here(python_location(), true);
-  try {
-    return {client::parameter(str_of(name), {value->shape.begin(), value->shape.end()}, value->dtype,
-                              {value->memory.get(), value->size_bytes(), owner}),
-            value, 0};
-  } catch (const client::JitError& error) {
-    raise(error.status());
-  }
-}
-
 }  // namespace
+
+Array array_of(nb::handle object, const char* what, std::optional<DType> dtype) {
+  Argument argument;
+  DType wanted = DType::kF32;
+  if (PyLong_Check(object.ptr())) wanted = DType::kI64;
+  if (PyBool_Check(object.ptr())) wanted = DType::kBool;
+  argument.read(object, what, dtype && argument.kind() == ArrayKind::kNone ? *dtype : wanted);
+  argument.make_dense(what, true);
+  return copy_of(argument);
+}
 
 std::uint64_t current_trace() { return trace_of_thread; }
 
@@ -334,7 +319,8 @@ void add_tensor(nb::module_& module) {
   module.def("tensor", &make_tensor, nb::arg("data").none(), nb::arg("dtype").none() = nb::none());
   module.def("from_flat", &from_flat);
   module.def("placeholder", &placeholder);
-  module.def("parameter", &named_parameter, nb::arg("data").none(), nb::arg("name").none() = nb::none());
+  module.def("parameter", &named_parameter, nb::arg("data").none(), nb::arg("name").none() = nb::none(), nb::kw_only(),
+             nb::arg("copy") = true);
   module.def("tensor_of_bytes", [](const nb::bytes& data, const std::string& dtype, const nb::tuple& shape) {
     Array array = make_array(dtype_of(nb::str(dtype.c_str()), "dtype"), integers_of(shape, "shape"));
     if (data.size() != array.size_bytes()) raise_invalid("a pickled tensor has another number of bytes than its shape");

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "array.h"
@@ -29,6 +30,12 @@ std::uint64_t current_trace();
 // A parameter without a name, of a copy of the elements.
 LazyTensor tensor_of(Array array);
 nb::object to_python(client::Tensor node);
+// hearth.parameter: of a copy, or of the memory of `data`, which it keeps alive.
+LazyTensor named_parameter(nb::handle data, const nb::object& name, bool copy);
+// The elements of an array where they lie; InvalidArgument where they are not dense. `view` shows them.
+client::ParameterData parameter_in_place(nb::handle data, const char* what, Array* view);
+// Copies an array, a number, or nested sequences of numbers.
+Array array_of(nb::handle object, const char* what, std::optional<DType> dtype);
 // The node to record with. A tensor of outside a trace is evaluated first; arrays are copied. `what` names it in
 // errors.
 client::Tensor node_of(nb::handle object, const char* what);
