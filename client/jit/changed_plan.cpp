@@ -28,7 +28,7 @@ std::shared_ptr<PreparedPlan::State> state_like(const std::shared_ptr<const Prep
   state->source.plan = state->plan_bytes;
   state->call = from->call;
   state->channel = from->channel;
-  state->origin = from;  // whose lease keeps the kernels in the daemon's cache
+  state->lease = from->lease;
   return state;
 }
 

@@ -23,7 +23,7 @@ absl::StatusOr<PrepareStats> export_plan(const EncodedGraph& graph, const v1::Ta
                           channel->prepare(request_for<v1::PrepareRequest>(graph, config, target), deadline));
   auto state = std::make_shared<PreparedPlan::State>();
   state->channel = channel;
-  state->lease_id = result.lease_id();  // until the kernels were read
+  state->lease = std::make_shared<PlanLease>(channel, result.lease_id());  // until the kernels were read
   state->plan_bytes = result.plan();
   state->threads = static_cast<int>(target.threads());
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);

@@ -148,7 +148,7 @@ static absl::StatusOr<std::shared_ptr<PreparedPlan::State>> prepare_on_device(
   state->carried = config.carried.empty() ? carried_by(state->plan->plan()) : config.carried;
   state->fixed_inputs = std::make_shared<FixedInputs>(config.fixed_inputs);
   state->channel = channel;
-  state->lease_id = stored.lease_id;
+  state->lease = std::make_shared<PlanLease>(channel, stored.lease_id);
   state->stats.prepare_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return state;
 }

@@ -12,6 +12,21 @@
 
 namespace hearth::client {
 
+// Keeps a plan's kernels in the daemon's cache.
+struct PlanLease {
+  const std::shared_ptr<DaemonChannel> channel;
+  const std::uint64_t id;
+  const std::uint32_t generation = runtime::fork_generation();
+
+  PlanLease(std::shared_ptr<DaemonChannel> of, std::uint64_t lease_id) : channel(std::move(of)), id(lease_id) {}
+  PlanLease(const PlanLease&) = delete;
+  PlanLease& operator=(const PlanLease&) = delete;
+  ~PlanLease() {
+    // A forked child has a copy of the plan, but the lease is its parent's.
+    if (id != 0 && generation == runtime::fork_generation()) channel->release_lease(id);
+  }
+};
+
 struct PreparedPlan::State {
   std::shared_ptr<const runtime::LoadedPlan> plan;
   PrepareStats stats;
@@ -25,17 +40,11 @@ struct PreparedPlan::State {
   std::string plan_bytes;
   CallSignature call;
   std::shared_ptr<DaemonChannel> channel;  // null for a plan from a file
-  std::uint64_t lease_id = 0;
-  std::shared_ptr<const State> origin;  // the plan that this one was made of by with_parameters() or with_threads()
-  const std::uint32_t generation = runtime::fork_generation();
+  std::shared_ptr<const PlanLease> lease;  // of all plans that are made of this one
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() {
-    // A forked child has a copy of the plan, but the lease is its parent's.
-    if (lease_id != 0 && generation == runtime::fork_generation()) channel->release_lease(lease_id);
-  }
 };
 
 // What a plan itself says that its instances carry.

@@ -58,7 +58,7 @@ def parameter(data, name=None, *, copy=True):
     """A tensor of weights.
 
     Args:
-        data: an array; with copy=True also numbers and nested lists of them.
+        data: an array; with copy=True also numbers and nested lists of them; with copy=False also a hearth.Tensor.
         name: what graphs know it by, and Function.rebind; two of one name in a graph are an error.
         copy: False: the elements are read where they lie, dense in C order, and `data` is kept alive. They must stay as they
             are while the tensor and functions of it live: what is written to them later is seen by some functions and not
