@@ -35,7 +35,7 @@ take_silero() {
 # gigabytes of CUDA, which its size and its needs tell.
 take_torch() {
   local pinned folder=build/python/torch log=build/python/torch.log pid reason
-  pinned=$(grep '^torch' python/requirements.txt)
+  pinned=$(grep '^torch=' python/requirements.txt)
   reason="no package index has $pinned (build/python/torch.log)"
   rm -rf "$folder" && mkdir -p "$folder"
   "$venv/bin/python" -m pip --disable-pip-version-check download --timeout 15 --retries 1 --no-deps --only-binary :all: \
@@ -55,10 +55,19 @@ print(file.read(next(n for n in file.namelist() if n.endswith(".dist-info/METADA
       reason="$pinned of the package index needs CUDA's packages"
     elif pip "$venv" install --timeout 15 --retries 1 "$folder"/torch-*.whl 2>> build/python/pip.log; then
       rm -rf "$folder"
+      take_transformers
       return
     fi
   fi
   skip "torch's arrays" "$reason"
+}
+
+# The models of torch that tests compile, from their configurations: some tests are all that lacks without it.
+take_transformers() {
+  local pinned
+  pinned=$(grep '^transformers' python/requirements.txt)
+  pip "$venv" install --timeout 15 --retries 1 --only-binary :all: "$pinned" 2>> build/python/pip.log ||
+    skip "transformers' models" "no package index has $pinned (build/python/pip.log)"
 }
 
 make_venv() {
@@ -70,7 +79,7 @@ make_venv() {
     skip "the Python package" "python3-venv is not installed"
     return 1
   fi
-  if ! pip "$venv" install --timeout 15 --retries 1 -r <(grep -vE '^(torch|silero-vad)' python/requirements.txt) 2> build/python/pip.log; then
+  if ! pip "$venv" install --timeout 15 --retries 1 -r <(grep -vE '^(torch|transformers|silero-vad)' python/requirements.txt) 2> build/python/pip.log; then
     rm -rf "$venv"
     skip "the Python package" "no package index answers (build/python/pip.log)"
     return 1

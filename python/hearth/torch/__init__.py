@@ -13,6 +13,7 @@ if _version < (2, 9):
     raise ImportError(f"hearth.torch needs torch 2.9 or later; this is {_torch.__version__}")
 
 from .backend import backend, explain  # noqa: E402
+from .backend import collecting as _collecting  # noqa: E402, F401
 from .exported import ExportedFunction, load  # noqa: E402
 from .weights import refresh  # noqa: E402
 

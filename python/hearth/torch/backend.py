@@ -1,6 +1,7 @@
 """torch.compile(model, backend="hearth")."""
 
 import functools
+import warnings
 
 import hearth
 import torch
@@ -74,20 +75,24 @@ def _wants_full_graph():
         return False
 
 
-def explain(model, *args, options=None, **kwargs):
-    """Compiles a module or function anew for these arguments, calls it once, and gives an Explanation: for each graph what is
-    compiled, what is left to eager and why, and where Dynamo cut it."""
-    reports, checked = [], _checked(options)
+def collecting(reports, options=None):
+    """A backend of its own that appends the Report of each graph to a list."""
+    checked = _checked(options)
 
     def collect(graph_module, example_inputs):
         return _compile(graph_module, example_inputs, checked, reports)
 
-    breaks = []
+    return collect
+
+
+def explain(model, *args, options=None, **kwargs):
+    """Compiles a module or function anew for these arguments, calls it once, and gives an Explanation: for each graph what is
+    compiled, what is left to eager and why, and where Dynamo cut it."""
+    reports, breaks = [], []
+    collect = collecting(reports, options)
     torch._dynamo.reset()
     counters = torch._dynamo.utils.counters
     before = dict(counters["graph_break"])
-    import warnings
-
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore", hearth.CompileWarning)
         torch.compile(model, backend=collect)(*args, **kwargs)

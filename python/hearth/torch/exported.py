@@ -86,7 +86,7 @@ def load(program, *, name=None, **options):
             value = _tensor_of(program, spec).detach()
             parameters[place] = hearth.parameter(value if value.is_contiguous() else value.contiguous(), spec.target, copy=False)
     outputs = [_output_name(spec, i) for i, spec in enumerate(signature.output_specs)]
-    recording = record(graph, parameters, names=names, values=_hints(graph), outputs=outputs)
+    recording = record(graph, parameters, names=names, values=_hints(graph), ranges=program.range_constraints, outputs=outputs)
     if recording.unsupported:
         told = sorted({f"{node.target}: {reason}" for node, reason in recording.unsupported.items()})
         raise hearth.Unimplemented(f"load: {len(recording.unsupported)} ops cannot be compiled: {'; '.join(told)}")

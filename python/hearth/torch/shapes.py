@@ -16,11 +16,12 @@ class Shapes:
 
     Args:
         values: what lengths are at the call that is recorded for, by symbol; ranges hold them.
+        ranges: of symbols, where the ShapeEnv's own are not those that hold: torch.export's.
         unify: symbols whose values are equal are one Dim, and `equal` has the pairs, to be checked at each call.
     """
 
-    def __init__(self, values=None, unify=False):
-        self.values, self.unify = values or {}, unify
+    def __init__(self, values=None, unify=False, ranges=None):
+        self.values, self.unify, self.ranges = values or {}, unify, ranges or {}
         self.dims, self.equal = {}, []
 
     def length(self, value):
@@ -81,7 +82,7 @@ class Shapes:
         return None
 
     def _variable(self, symbol, env):
-        bounds = env.var_to_range[symbol]
+        bounds = self.ranges.get(symbol) or env.var_to_range[symbol]
         low = max(int(bounds.lower), 0) if bounds.lower > -GREATEST else 0
         now = self.values.get(symbol, max(low, 1))
         if bounds.upper is int_oo or bounds.upper > GREATEST:

@@ -37,17 +37,17 @@ def decompositions(base):
     return {overload: function for overload, function in base.items() if overload not in TABLE}
 
 
-def record(graph_module, parameters, *, names=None, orders=None, values=None, unify=False, outputs=None):
+def record(graph_module, parameters, *, names=None, orders=None, values=None, unify=False, ranges=None, outputs=None):
     """Records all of it; goes on behind what cannot be recorded, to name all that cannot.
 
     Args:
         parameters: by place, the hearth tensor of a placeholder that is a weight.
         names: of the other placeholders, by place; else "inN".
         orders: by place, the permutation in which a placeholder's tensor lies densely in memory.
-        values, unify: of Shapes.
+        values, unify, ranges: of Shapes.
         outputs: names of the results; else "outN".
     """
-    shapes = Shapes(values, unify)
+    shapes = Shapes(values, unify, ranges)
     made = Recording(shapes)
     recorded, place = {}, 0
     tracer = hearth.Tracer()

@@ -44,7 +44,7 @@ def sign(node, x):
 
 @records(aten.signbit)
 def signbit(node, x):
-    if x.dtype == "bool" or x.dtype.startswith("u"):
+    if x.dtype == "bool" or str(x.dtype).startswith("u"):
         return ops.full(node.shape, 0, "bool")
     return ops.less(ops.copysign(1.0, x), 0.0) if is_float(x.dtype) else ops.less(x, 0)
 
@@ -221,15 +221,13 @@ def _integer_power(node, base, exponent):
     for _ in range(6):  # exponents from 64 on overflow for all but -1, 0 and 1
         made = ops.where(ops.equal(ops.bit_and(left, 1), 1), ops.multiply(made, square), made)
         square, left = ops.multiply(square, square), ops.shift_right(left, 1)
-    one = ops.equal(base, 1)
-    small = ops.bit_and(ops.greater_equal(exponent, 0), ops.less(exponent, 64))
-    even = ops.equal(ops.bit_and(exponent, 1), 0)
     if node.dtype.startswith("u"):
         raise Unsupported("a power of unsigned integers")
-    minus = ops.where(ops.equal(base, -1), ops.where(even, 1, -1), 0)
-    if node.dtype == "int64":
-        return ops.where(small, made, ops.where(one, 1, minus))
-    return ops.where(small, made, ops.where(one, lift(1, node.dtype), lift(minus, node.dtype)))
+    one, zero, minus = (lift(value, node.dtype) for value in (1, 0, -1))
+    small = ops.bit_and(ops.greater_equal(exponent, zero), ops.less(exponent, lift(64, node.dtype)))
+    is_even = ops.equal(ops.bit_and(exponent, one), zero)
+    of_minus = ops.where(ops.equal(base, minus), ops.where(is_even, one, minus), zero)
+    return ops.where(small, made, ops.where(ops.equal(base, one), one, of_minus))
 
 
 _COMPARISONS = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}

@@ -105,7 +105,7 @@ def _least(dtype, greatest):
     """What an extreme begins with."""
     if is_float(dtype):
         return float("inf") if greatest else float("-inf")
-    limits = torch.iinfo(getattr(torch, dtype))
+    limits = torch.iinfo(getattr(torch, str(dtype)))
     return limits.max if greatest else limits.min
 
 

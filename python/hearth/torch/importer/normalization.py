@@ -23,7 +23,7 @@ def rms_norm(node, x, shape, weight, eps):
     if node.uses(1):
         raise Unsupported("an RMS norm whose deviation is read")
     weight, _ = _ones(x, tuple(shape), weight, None)
-    eps = {"float64": 2.220446049250313e-16}.get(x.dtype, 1.1920928955078125e-07) if eps is None else eps
+    eps = {"float64": 2.220446049250313e-16}.get(str(x.dtype), 1.1920928955078125e-07) if eps is None else eps
     return ops.rms_norm(x, lift(weight, x.dtype), -len(shape), eps), None
 
 
@@ -40,7 +40,5 @@ def batch_norm(node, x, weight, bias, mean, variance, momentum, eps):
     if not is_float(x.dtype):
         raise Unsupported("a batch norm of integers")
     weight, bias = _ones(x, (x.shape[1],), weight, bias)
-    kind = x.dtype
-    if {one.dtype for one in (weight, bias, mean, variance)} != {kind}:
-        weight, bias, mean, variance = (lift(one, kind) for one in (weight, bias, mean, variance))
+    weight, bias, mean, variance = (lift(one, x.dtype) for one in (weight, bias, mean, variance))
     return ops.batch_norm(x, weight, bias, mean, variance, eps), None, None

@@ -92,7 +92,7 @@ def dtype_name(dtype):
 
 
 def is_float(dtype):
-    return dtype.startswith("float") or dtype == "bfloat16"
+    return str(dtype) in ("float16", "bfloat16", "float32", "float64")
 
 
 def is_fixed(*lengths):
