@@ -22,8 +22,9 @@ class Recording:
         unsupported: the reason by FX node.
         inputs: (place, order) of the placeholders that calls give, in the order of graph's inputs: `order` is the
             permutation in which they are given, or None.
-        results: a row for each result: ("out", place, order), where `order` is the permutation that it is recorded in, or None;
-            ("argument", place); ("length", sympy expression); ("value", value).
+        results: a row for each result: ("out", place, order, strides), where `order` is the permutation that it is recorded in, and
+            `strides` those of a result that has gaps in eager, else None; ("argument", place); ("length", sympy expression);
+            ("value", value).
         shapes: the Shapes that it was recorded with.
     """
 
@@ -188,6 +189,21 @@ def dense_order(tensor):
     return tuple(order)
 
 
+def strides_with_gaps(tensor):
+    """The strides of a tensor that is not dense, where no two elements share memory and nothing varies; else None."""
+    if not all(isinstance(one, int) for one in (*tensor.shape, *tensor.stride())) or tensor.numel() < 2:
+        return None
+    axes = sorted((stride, length) for stride, length in zip(tensor.stride(), tensor.shape) if length > 1)
+    if _is_dense(tensor.shape, tensor.stride(), range(tensor.ndim)):
+        return None
+    reach = 0
+    for stride, length in axes:
+        if stride <= reach:
+            return None
+        reach += stride * (length - 1)
+    return tuple(tensor.stride())
+
+
 def _hint(length):
     return int(length.node.hint) if isinstance(length, torch.SymInt) else int(length)
 
@@ -218,7 +234,8 @@ def _outputs(tracer, node, recorded, names, made):
         elif isinstance(value, hearth.Tensor):
             order = dense_order(fake) if names is None else None
             name = names[i] if names else f"out{len(outputs)}"
-            made.results.append(("out", len(outputs), order))
+            gaps = None if names or order is not None else strides_with_gaps(fake)
+            made.results.append(("out", len(outputs), order, gaps))
             outputs[name] = value if order is None else ops.permute(value, order)
         elif value is None and fake is None:
             made.results.append(("value", None))

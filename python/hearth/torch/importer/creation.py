@@ -6,9 +6,14 @@ from hearth import ops
 from .table import aten, is_float, lift, records
 
 
-@records(aten.full, aten.full_like, aten.new_full)
+@records(aten.full, aten.full_like)
 def full(node, _, value, *__, **___):
     return ops.expand(lift(value, node.dtype), node.shape)
+
+
+@records(aten.new_full)
+def new_full(node, like, _, value, **__):
+    return full(node, like, value)
 
 
 @records(aten.fill)

@@ -160,6 +160,24 @@ def _rows(x, axis, begin, end):
     return ops.shrink(x, low, high)
 
 
+@records(aten.diagonal_scatter)
+def diagonal_scatter(node, x, source, offset=0, dim1=0, dim2=1):
+    a, b = axis_of(x, dim1), axis_of(x, dim2)
+    if not is_fixed(*x.shape):
+        raise Unsupported("diagonal_scatter to lengths that vary")
+    order = [axis for axis in range(x.ndim) if axis not in (a, b)] + [a, b]
+    x = ops.permute(x, order)
+    rows, columns = (ops.iota(x.shape, axis, "int64") for axis in (x.ndim - 2, x.ndim - 1))
+    source = lift(source, node.dtype)
+    length = source.shape[-1]
+    if not length:
+        return ops.permute(x, inverse(order))
+    places = ops.clip(ops.subtract(ops.arange(x.shape[-2], "int64"), max(-offset, 0)), 0, length - 1)
+    values = ops.unsqueeze(ops.gather(source, places, source.ndim - 1), (-1,))
+    made = ops.where(ops.equal(ops.subtract(columns, rows), offset), ops.expand(values, x.shape), x)
+    return ops.permute(made, inverse(order))
+
+
 @records(aten.select_scatter)
 def select_scatter(node, x, source, dim, index):
     axis = axis_of(x, dim)

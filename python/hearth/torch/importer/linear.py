@@ -37,6 +37,11 @@ def addmm(node, bias, a, b, *, beta=1, alpha=1):
     return _plus(node, bias, _product(node, a, b), beta, alpha)
 
 
+@records(aten.addbmm)
+def addbmm(node, bias, a, b, *, beta=1, alpha=1):
+    return _plus(node, bias, ops.reduce_sum(_product(node, a, b), 0), beta, alpha)
+
+
 @records(aten.addmv)
 def addmv(node, bias, a, b, *, beta=1, alpha=1):
     return _plus(node, bias, mm(_Shaped(node, a), a, b), beta, alpha)

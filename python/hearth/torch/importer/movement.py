@@ -67,6 +67,13 @@ def slice_(node, x, dim=0, start=None, end=None, step=1):
     return part[(slice(None),) * axis + (slice(None, None, step),)]
 
 
+@records(aten.narrow_copy)
+def narrow_copy(node, x, dim, start, length):
+    axis = axis_of(x, dim)
+    start = start + x.shape[axis] if isinstance(start, int) and start < 0 else start
+    return _part(x, axis, start, start + length)
+
+
 @records(aten.split_with_sizes, aten.split_with_sizes_copy)
 def split_with_sizes(node, x, sizes, dim=0):
     axis, at, parts = axis_of(x, dim), 0, []
@@ -81,7 +88,7 @@ def split(node, x, size, dim=0):
     return split_with_sizes(node, x, [node.length(one.shape[axis_of(x, dim)]) for one in node.fake], dim)
 
 
-@records(aten.unbind.int)
+@records(aten.unbind.int, aten.unbind_copy.int)
 def unbind(node, x, dim=0):
     axis = axis_of(x, dim)
     return tuple(ops.select(x, axis, i) for i in range(x.shape[axis]))
