@@ -54,8 +54,12 @@ Watch::Watch(const nb::dict& arrays) {
     if (kind_ == ArrayKind::kNone) kind_ = kind;
     std::span<const std::int64_t> shape;
     const void* const data = memory_of(array.ptr(), kind, &shape);
-    Watched watched{array, kind, data, {shape.begin(), shape.end()}, {}};
-    if (kind == ArrayKind::kTorch) watched.version = version_of(array.ptr());
+    Watched watched{array, kind, data, {shape.begin(), shape.end()}, {}, {}};
+    if (kind == ArrayKind::kTorch) {
+      // A subclass such as Parameter gives its version thrice as slowly as what it detaches to, which shares its counter.
+      watched.counted = array.attr("detach")();
+      watched.version = version_of(watched.counted.ptr());
+    }
     places_.push_back(place);
     watched_.push_back(std::move(watched));
   }
@@ -68,7 +72,7 @@ bool Watch::holds(PyObject* list) const {
     PyObject* const now = places_[i] < count ? PyList_GetItem(list, places_[i]) : nullptr;
     if (now != then.array.ptr()) return false;
     if (then.version.is_valid()) {
-      const nb::object version = nb::steal(PyObject_GetAttr(now, version_name()));
+      const nb::object version = nb::steal(PyObject_GetAttr(then.counted.ptr(), version_name()));
       if (!version.is_valid()) {
         PyErr_Clear();
         return false;

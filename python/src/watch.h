@@ -27,7 +27,8 @@ class Watch {
     ArrayKind kind = ArrayKind::kNone;
     const void* data = nullptr;  // null: not known
     std::vector<std::int64_t> shape;
-    nb::object version;  // a Python int; invalid where there is none
+    nb::object counted;  // a plain tensor whose count of writes is the array's; invalid where there is none
+    nb::object version;  // the count, a Python int
   };
   std::vector<Py_ssize_t> places_;
   std::vector<Watched> watched_;

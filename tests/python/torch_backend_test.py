@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 import threading
+import tomllib
 import unittest
 import warnings
 
-from place import FOLDER, Place, hearth, skipping
+from place import FOLDER, ROOT, Place, hearth, skipping
 
 try:
     import torch
@@ -301,6 +302,25 @@ class Eager(Compiled):
                 with self.assertRaises(hearth.Unimplemented) as caught:
                     compiled(torch.randn(4, 4))
                 self.assertIn("_linalg_svd", str(caught.exception))
+
+    def test_its_name_is_found_where_the_package_is_installed(self):
+        entry = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text())["project"]["entry-points"]
+        info = FOLDER / "site" / "hearth_compiler-1.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hearth-compiler\nVersion: 1\n")
+        lines = [f"[{group}]\n" + "".join(f"{name} = {what}\n" for name, what in rows.items()) for group, rows in entry.items()]
+        (info / "entry_points.txt").write_text("".join(lines))
+        script = f"""
+import sys; sys.path[:0] = {[str(FOLDER / "site"), *sys.path]!r}
+import torch
+x = torch.randn(5)
+with torch.no_grad():
+    assert torch.equal(torch.compile(lambda x: x.relu() * 2, backend="hearth", options={{"threads": 1}})(x), x.relu() * 2)
+print("hearth" in torch.compiler.list_backends())
+import hearth.torch.weights
+"""
+        made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        self.assertEqual((made.returncode, made.stdout), (0, "True\n"), made.stderr)
 
     def test_options_that_are_none_are_named(self):
         with torch.no_grad(), self.assertRaises(Exception) as caught:

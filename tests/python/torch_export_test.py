@@ -103,6 +103,23 @@ print([one.name for one in f.inputs], 'torch' in sys.modules)
         self.close(f(x), Counter()(x))
         self.assertEqual(f.function.carry, {"count.next": "count"})
 
+    def test_a_plan_file_is_an_op_of_other_compilers_graphs(self):
+        module, x = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Softmax(-1)).eval(), torch.randn(3, 4)
+        program = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim("batch", min=1, max=32)},))
+        path = str(FOLDER / "op.hearth")
+        hearth.torch.load(program).save(path)
+
+        def function(x):
+            (y,) = torch.ops.hearth.run(path, [x * 2])
+            return y + 1
+
+        self.close(function(x), module(x * 2) + 1)
+        with torch.no_grad():
+            self.close(torch.compile(function, backend="eager", fullgraph=True)(x), module(x * 2) + 1)
+        torch.library.opcheck(torch.ops.hearth.run.default, (path, [x]))
+        with self.refused(TypeError, "2 arrays"):
+            torch.ops.hearth.run(path, [x, x])
+
     def test_what_cannot_be_compiled_is_named(self):
         class Model(torch.nn.Module):
             def forward(self, x):

@@ -117,8 +117,11 @@ def _difference(got, expected):
         return f"{got.dtype} {list(got.shape)}, not {expected.dtype} {list(expected.shape)}"
     if got.stride() != expected.stride() and got.numel() > 1:
         return f"strides {got.stride()}, not {expected.stride()} of {list(got.shape)}"
-    finite = expected[torch.isfinite(expected)] if expected.numel() and expected.dtype != torch.bool else expected[:0] if expected.ndim else expected
-    scale = float(finite.abs().max()) if finite.numel() and expected.dtype != torch.bool else 1.0
+    scale = 1.0
+    if expected.numel() and expected.dtype != torch.bool:
+        sizes = expected.abs() if expected.is_complex() else expected.double().abs()
+        sizes = sizes[torch.isfinite(sizes)]
+        scale = float(sizes.max()) if sizes.numel() else 1.0
     try:
         torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-5 * max(scale, 1.0), equal_nan=True)
     except AssertionError as error:

@@ -26,6 +26,13 @@ class Wheel(unittest.TestCase):
         self.assertTrue((where.parent / "py.typed").exists())
         self.assertTrue((where.parent / "bin" / "hearthd").exists())
 
+    def test_torch_finds_its_backend(self):
+        from importlib.metadata import entry_points
+        found = [one.value for one in entry_points(group="torch_dynamo_backends") if one.name == "hearth"]
+        self.assertEqual(found, ["hearth.torch:backend"])
+        import hearth
+        self.assertTrue((pathlib.Path(hearth.__file__).parent / "torch" / "importer" / "table.py").exists())
+
     def test_the_command_and_the_licences(self):
         import hearth
         said = subprocess.run([COMMAND, "--version"], capture_output=True, text=True, check=True).stdout

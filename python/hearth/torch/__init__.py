@@ -15,6 +15,7 @@ if _version < (2, 9):
 from .backend import backend, explain  # noqa: E402
 from .backend import collecting as _collecting  # noqa: E402, F401
 from .exported import ExportedFunction, load  # noqa: E402
+from .library import run  # noqa: E402
 from .weights import refresh  # noqa: E402
 
-__all__ = ["ExportedFunction", "backend", "explain", "load", "refresh"]
+__all__ = ["ExportedFunction", "backend", "explain", "load", "refresh", "run"]
