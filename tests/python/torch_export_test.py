@@ -120,6 +120,38 @@ print([one.name for one in f.inputs], 'torch' in sys.modules)
         with self.refused(TypeError, "2 arrays"):
             torch.ops.hearth.run(path, [x, x])
 
+    def test_a_saved_compiled_function_starts_without_dynamo(self):
+        """By torch's aot_compile, which torch calls experimental."""
+        path = FOLDER / "function.aot"
+        if not hasattr(torch.compiler, "load_compiled_function"):
+            self.skipTest("this torch has no load_compiled_function")
+        script = f"""
+import sys; sys.path[:0] = {[one for one in sys.path if one]!r}
+import torch, hearth.torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear, self.norm = torch.nn.Linear(16, 32), torch.nn.LayerNorm(32)
+    def forward(self, x):
+        return self.norm(self.linear(x).relu())
+model, x = Model().eval(), torch.ones(3, 16)
+with torch.no_grad():
+    if sys.argv[1] == "save":
+        f = torch.compile(model, fullgraph=True, backend=hearth.torch.backend).forward.aot_compile(((x,), {{}}))
+        f.save_compiled_function({str(path)!r})
+    else:
+        torch.compile = torch._dynamo.convert_frame.fullgraph_capture = None
+        with open({str(path)!r}, "rb") as file:
+            f = torch.compiler.load_compiled_function(file)
+    torch.testing.assert_close(f(model, x), model(x))
+    model.linear.weight.mul_(2)
+    torch.testing.assert_close(f(model, x), model(x))
+"""
+        for what in ("save", "load"):
+            made = subprocess.run([sys.executable, "-c", script, what], capture_output=True, text=True)
+            self.assertEqual(made.returncode, 0, made.stderr)
+
     def test_what_cannot_be_compiled_is_named(self):
         class Model(torch.nn.Module):
             def forward(self, x):

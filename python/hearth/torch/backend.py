@@ -44,7 +44,12 @@ def _compile(graph_module, example_inputs, options, reports):
         static = set(metadata.static_input_indices) if metadata is not None else set()
         if metadata is not None:
             static -= {i for i, info in enumerate(metadata.input_info) if info.mutates_data or info.mutates_metadata}
-        return CompiledGraph(graph, sorted(static), options, report)
+        compiled = CompiledGraph(graph, sorted(static), options, report)
+        if not torch._functorch.config.bundled_autograd_cache:
+            return compiled
+        from .serialized import SerializableGraph  # torch.compile(...).aot_compile(...), which writes it to a file
+
+        return SerializableGraph(compiled)
 
     compiler = aot_autograd(fw_compiler=nop, inference_compiler=inference, decompositions=_table())
     return compiler(graph_module, example_inputs)
