@@ -59,6 +59,10 @@ absl::StatusOr<PreparedPlan> PreparedPlan::with_parameters(
   if (weights) state->channel->keep_files_connection(weights->leave());
   HEARTH_RETURN_IF_ERROR(plan.status());
   state->plan = *std::move(plan);
+  const runtime::WeightFacts& facts = state->plan->weights();
+  state->stats.once_launches = facts.once_launches;
+  state->stats.shared_weight_bytes = facts.shared ? facts.block_bytes : 0;
+  state->stats.weights_found = facts.found;
   return PreparedPlan(state);
 }
 
