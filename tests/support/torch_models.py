@@ -145,7 +145,7 @@ def llama(small=False, past=128):
     return GrowingCache(model), (torch.randint(0, 128, (1, 1)), *cache)
 
 
-def llama_static(small=False, length=256):
+def llama_static(small=False, length=512):
     return StaticCache(decoder(small)[0], length), (torch.randint(0, 128, (1, 1)), torch.tensor([100]))
 
 

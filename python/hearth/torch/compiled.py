@@ -33,74 +33,73 @@ class CompiledGraph:
         self.sources = _sources(self.placeholders)
         self._lock = threading.RLock()
         self._plans, self._plan, self._eager = [], None, None
-        self._epoch = weights.epoch
         self._threads = torch.get_num_threads() if "threads" not in options else None
 
     def __call__(self, args):
         plan = self._plan
-        if plan is not None and self._epoch == weights.epoch and (self._threads is None or self._threads == torch.get_num_threads()):
-            made = plan(args)
+        if (
+            plan is not None
+            and plan.epoch == weights.epoch
+            and (self._threads is None or self._threads == torch.get_num_threads())
+            and (not plan.varies or plan.fits(args))
+        ):
+            try:
+                made = plan(args)
+            except hearth.Error as error:
+                self._leave(error)
+                return self._eager(*args)
             if made is not None:
                 return made
         return self._call(args)
 
     def _call(self, args):
-        if self._eager is not None:
-            return self._eager(*args)
-        with self._lock:
-            plan = self._ready(args)
-        if plan is None:
-            return self._eager(*args)
-        made = plan(args)
-        # Another thread may have written to a weight since.
-        return made if made is not None else self.graph_module(*args)
+        try:
+            with self._lock:
+                plan = self._ready(args)
+            if plan is not None:
+                made = plan(args)
+                # None: another thread has written to a weight since.
+                return self.graph_module(*args) if made is None else made
+        except Exception as error:  # a fault of ours must not break the program
+            self._leave(error)
+        return self._eager(*args)
 
     def _ready(self, args):
         """The plan for these arguments, its weights bound; None where torch runs the graph."""
         if self._eager is not None:
             return None
-        self._follow_threads()
+        if self._threads is not None and self._threads != torch.get_num_threads():
+            self._threads = torch.get_num_threads()
+            for one in self._plans:
+                one.use_threads(self._threads)
         plan = next((one for one in self._plans if one.fits(args)), None)
-        try:
-            if plan is not None:
-                if plan.watch is None or self._epoch != weights.epoch or not plan.watch.holds(args):
-                    plan.bind(args)
-            else:
-                plan = self._prepare(args)
-        except hearth.Error as error:
-            self._leave(error)
-            return None
+        if plan is None:
+            plan = self._prepare(args)
+        elif plan.epoch != weights.epoch or not plan.holds(args):
+            plan.bind(args)
         if plan is None:
             return None
-        if self._epoch != weights.epoch:
-            for other in self._plans:
-                other.watch = None if other is not plan else other.watch
-            self._epoch = weights.epoch
-        self._plan = plan if not plan.bounds and not plan.equal else None
-        if plan in self._plans:
-            self._plans.remove(plan)
-        self._plans.insert(0, plan)
-        del self._plans[MOST_PLANS:]
+        self._plan = plan
+        self._plans = [plan, *(one for one in self._plans if one is not plan)][:MOST_PLANS]
         return plan
-
-    def _follow_threads(self):
-        if self._threads is None or self._threads == torch.get_num_threads():
-            return
-        self._threads = torch.get_num_threads()
-        for plan in self._plans:
-            plan.function = plan.function.with_threads(self._threads)
 
     def _leave(self, error):
         """Nothing of the graph can be prepared: torch runs it."""
         if self.options.get("fullgraph"):
             raise error
+        self._plan = None
         self.report.failed = f"{type(error).__name__}: {error}"
         self._eager = self.graph_module
         self.report.warn()
 
     def _prepare(self, args):
         start = time.perf_counter()
-        bound = {place: (f"w{place}", weights.parameter(args[place])) for place in self.static}
+        bound = {}
+        for place in self.static:
+            try:
+                bound[place] = f"w{place}", weights.parameter(args[place])
+            except hearth.Error:  # complex numbers, sparse tensors: an argument as others, of which the recording says why
+                continue
         parameters = {place: hearth.parameter(one, name, copy=False) for place, (name, one) in bound.items()}
         values = {symbol: int(value_of(args, source)) for symbol, source in self.sources.items()}
         orders = {place: dense_order(one) for place, one in enumerate(args) if isinstance(one, torch.Tensor) and place not in bound

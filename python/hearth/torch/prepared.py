@@ -23,15 +23,16 @@ class PreparedGraph:
     """
 
     def __init__(self, recording, bound, sources, options, num_arguments):
-        self.function = recording.graph.prepare(**options)
-        self._recorded = self.function  # with the weights of the first call: its kernels are every rebound one's
-        self.bound, self.watch = bound, None
+        function = recording.graph.prepare(**options)
+        self._current = function, None  # the function with its weights and the Watch of them, of one moment
+        self.bound, self.epoch = bound, -1
         self.results, self.inputs = recording.results, recording.inputs
         dims = {symbol: dim for symbol, dim in recording.shapes.dims.items() if symbol in sources}
         self.bounds = [(sources[symbol], dim.min, dim.max) for symbol, dim in dims.items()]
         self.equal = [(sources[a], sources[b]) for a, b in recording.shapes.equal if a in sources and b in sources]
-        names = {variable.name for variable in self.function.variables}
-        known = {length for value in self.function.inputs for length in value.shape if isinstance(length, str)}
+        self.varies = bool(self.bounds or self.equal)
+        names = {variable.name for variable in function.variables}
+        known = {length for value in function.inputs for length in value.shape if isinstance(length, str)}
         self.lengths = [(str(symbol), sources[symbol]) for symbol in dims if str(symbol) in names - known]
         self.counts = {}
         for i, row in enumerate(self.results):
@@ -52,28 +53,42 @@ class PreparedGraph:
             value_of(args, a) == value_of(args, b) for a, b in self.equal
         )
 
+    @property
+    def function(self):
+        return self._current[0]
+
+    def holds(self, args):
+        """Whether the weights are still those that are bound."""
+        watch = self._current[1]
+        return watch is None or watch.holds(args)
+
     def bind(self, args):
         """Binds the weights as they are now."""
-        changed, bound = {}, {}
+        epoch, changed, bound = weights.epoch, {}, {}
+        # What is written while they are bound is seen by the next look at the Watch.
+        watch = hearth.Watch({place: args[place] for place in self.bound}) if self.bound else None
         for place, (name, known) in self.bound.items():
             now = weights.parameter(args[place])
             bound[place] = name, now
             if now is not known:
                 changed[name] = now
-        if changed:
-            self.function = self.function.rebind(changed, copy=False)
-            self.bound = bound
-        self.watch = hearth.Watch({place: args[place] for place in self.bound}) if self.bound else None
+        function = self.function.rebind(changed, copy=False) if changed else self.function
+        self._current, self.bound, self.epoch = (function, watch), bound, epoch
+
+    def use_threads(self, threads):
+        function, watch = self._current
+        self._current = function.with_threads(threads), watch
 
     def __call__(self, args):
         """The results as a list; None where weights have changed, and bind() has to be called."""
+        function, watch = self._current
         if self.is_plain:
-            return self.function.call_list(args, self.watch)
-        if self.watch is not None and not self.watch.holds(args):
+            return function.call_list(args, watch)
+        if watch is not None and not watch.holds(args):
             return None
         given = [args[place] if order is None else args[place].permute(order) for place, order in self.inputs]
         lengths = {name: int(value_of(args, source)) for name, source in self.lengths} if self.lengths else None
-        made = self.function.call_list(given, None, lengths)
+        made = function.call_list(given, None, lengths)
         if not given:
             made = [torch.from_dlpack(one) for one in made]
         return [self._result(i, row, made, args) for i, row in enumerate(self.results)]

@@ -82,9 +82,11 @@ class Shapes:
         return None
 
     def _variable(self, symbol, env):
+        if symbol not in self.values:
+            raise NotImplementedError(f"the length {symbol}, which depends on values")
         bounds = self.ranges.get(symbol) or env.var_to_range[symbol]
         low = max(int(bounds.lower), 0) if bounds.lower > -GREATEST else 0
-        now = self.values.get(symbol, max(low, 1))
+        now = self.values[symbol]
         if bounds.upper is int_oo or bounds.upper > GREATEST:
             high = max(LEAST_BOUND, 1 << max(now - 1, 0).bit_length())
         else:
