@@ -1,6 +1,5 @@
 """Every kind of argument through torch.compile(backend="hearth"): values, dtypes, shapes, strides and mutations as eager's."""
 import copy
-import unittest
 import warnings
 
 from place import hearth, skipping
@@ -63,6 +62,7 @@ def cases():
         torch.tensor([float("nan"), float("inf"), -float("inf"), 1.0]),)
     yield "ties", lambda x: (x.argmax(), x.sort(stable=True), x.topk(2).values), (torch.tensor([1.0, 3.0, 3.0, 1.0]),)
     yield "fmod and remainder", lambda x: (x.fmod(0.4), x.remainder(-0.4), x // 0.3), (X,)
+    yield "powers", lambda x, i: (x**2, x**0.5, x**-1, x**3.0, x ** float("inf"), 2.0**x, i**3, i**i), (X.abs(), torch.arange(-3, 7))
     yield "numbers as arguments", lambda x, n, f: x * n + f, (X, 3, 0.5)
     yield "a tensor of numbers inside", lambda x: x + torch.tensor([1.0, 2.0, 3.0, 4.0]), (X,)
     yield "a dict and a list", lambda given: {"y": [given["x"] + 1, given["z"][0]]}["y"], ({"x": X, "z": [X * 2]},)

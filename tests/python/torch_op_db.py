@@ -14,8 +14,7 @@ import warnings
 import place  # noqa: F401
 import torch
 
-import hearth
-import hearth.torch
+import hearth.torch  # noqa: F401
 
 DTYPES = (torch.float32, torch.int64)
 

@@ -204,7 +204,7 @@ def power(node, a, b):
         return ops.pow(base, lift(b, node.dtype))
     if b == 0.5 and is_float(node.dtype):
         return ops.sqrt(base)
-    if b == int(b) and 0 < b <= 32:
+    if math.isfinite(b) and b == int(b) and 0 < b <= 32:
         made = base
         for bit in bin(int(b))[3:]:
             made = ops.multiply(made, made)
