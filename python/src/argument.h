@@ -31,8 +31,9 @@ class Argument {
 
   // `what` names it in errors. A number is taken for elements of `wanted`.
   void read(nb::handle object, const char* what, DType wanted, int device_type = 0);
-  // torch's tensors are read although they require gradients, which what comes of them has not.
-  void accept_gradients() { accepts_gradients_ = true; }
+  // Whether torch's tensors are read although they require gradients, which what comes of them has not; until it is said
+  // otherwise.
+  void accept_gradients(bool accepts) { accepts_gradients_ = accepts; }
   // Its memory is to be written to: it must allow that, and be dense.
   void read_output(nb::handle object, const char* what, int device_type = 0);
   // Copies what is not dense, row-major and aligned; InvalidArgument where that is not allowed, or not of the host.

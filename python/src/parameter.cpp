@@ -31,7 +31,7 @@ client::ParameterData parameter_in_place(nb::handle data, const char* what, Arra
     return {view->memory.get(), view->size_bytes(), view->memory};
   }
   Argument argument;
-  argument.accept_gradients();
+  argument.accept_gradients(true);
   argument.read(data, what, DType::kF32);
   if (argument.kind() == ArrayKind::kNone)
     raise_call_error(std::string(what) + " is a number; expected an array, whose memory is read where it lies");

@@ -143,7 +143,7 @@ nb::object Replay::profile(const Signature& signature, const nb::args& args, con
 
 ArrayKind Replay::read(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs) {
   const std::size_t count = signature.parameters.size();
-  begin_read(count);
+  begin_read(count, false);
   const std::size_t num_args = args.size();
   if (num_args > count) {
     raise_call_error(std::to_string(num_args) + " arrays are given; the model takes " + std::to_string(count) +
@@ -162,9 +162,8 @@ ArrayKind Replay::read(const Signature& signature, const nb::args& args, const n
 nb::object Replay::call_list(const Signature& signature, const std::vector<PyObject*>& arrays, nb::handle lengths,
                              ArrayKind kind) {
   const LetGo let_go{this};
-  begin_read(arrays.size());
+  begin_read(arrays.size(), true);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    arguments_[i].accept_gradients();
     read_one(signature, i, arrays[i]);
   }
   if (!lengths.is_none()) {
@@ -183,11 +182,12 @@ nb::object Replay::call_list(const Signature& signature, const std::vector<PyObj
   return result_list(signature);
 }
 
-void Replay::begin_read(std::size_t count) {
+void Replay::begin_read(std::size_t count, bool accepts_gradients) {
   if (num_arguments_ != count || !arguments_) {
     arguments_ = std::make_unique<Argument[]>(count);
     num_arguments_ = count;
   }
+  for (std::size_t i = 0; i < count; ++i) arguments_[i].accept_gradients(accepts_gradients);
   is_given_.assign(count, 0);
   std::fill(inputs_.begin(), inputs_.end(), client::Instance::InputArray{});
   std::fill(shapes_.begin(), shapes_.end(), client::Instance::ShapeView{});

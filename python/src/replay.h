@@ -46,7 +46,7 @@ class Replay {
   // Arguments and results, up to the execute.
   void begin(const Signature& signature, const nb::args& args, const nb::kwargs& kwargs, const nb::dict& out,
              bool may_copy);
-  void begin_read(std::size_t count);
+  void begin_read(std::size_t count, bool accepts_gradients);
   ArrayKind end_read(const Signature& signature);
   void bind_on_host(const Signature& signature, ArrayKind kind, bool may_copy);
   // Which it is of the results' arrays.

@@ -202,6 +202,8 @@ class Lists(Place):
         self.assertFalse(made.requires_grad)
         torch.testing.assert_close(made, (x @ weight).detach())
         made.resize_(1)  # memory of torch's own
+        with self.refused(ValueError, "tensor.detach()"):  # as it was before the list's call
+            f(x)
         other = torch.nn.Parameter(weight.detach().clone())
         self.assertIsNone(f.call_list([x, other], watch), "another object")
         with torch.no_grad():
