@@ -22,6 +22,8 @@ set(HEARTH_TEST_PHASES
   "numpy_vulkan_test" long
   # Random programs in the first tier, then all programs of ops, on a Vulkan device and a stand-in of CUDA's driver.
   "ops_(vulkan|cuda)_all_test" long
+  # torch's own samples of its operators: of every twelfth two, then five of all.
+  "python_torch_ops_test" release+long
   # Programs of ops, random graphs and models as AArch64's kernels, under an emulator.
   "(ops_)?aarch64_test" long
   # Workgroups of all models' kernels by subgroups of 32, then of 8 and 64, too.
