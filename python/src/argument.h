@@ -31,8 +31,8 @@ class Argument {
 
   // `what` names it in errors. A number is taken for elements of `wanted`.
   void read(nb::handle object, const char* what, DType wanted, int device_type = 0);
-  // Whether torch's tensors are read although they require gradients, which what comes of them has not; until it is said
-  // otherwise.
+  // With true, tensors of torch that require gradients are read from now on; results do not require them. With false such
+  // a tensor is an error, as it is at first.
   void accept_gradients(bool accepts) { accepts_gradients_ = accepts; }
   // Its memory is to be written to: it must allow that, and be dense.
   void read_output(nb::handle object, const char* what, int device_type = 0);

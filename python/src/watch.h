@@ -15,7 +15,7 @@ class Watch {
   // {place: array}
   explicit Watch(const nb::dict& arrays);
 
-  // Whether `list`, a Python list, has at these places what was given.
+  // True when the Python list `list` has the arrays that were given at their places, unchanged.
   bool holds(PyObject* list) const;
   // Ascending.
   const std::vector<Py_ssize_t>& places() const { return places_; }

@@ -26,7 +26,7 @@ client::PreparedPlan product(const client::PrepareConfig& config, const std::vec
   return *plan;
 }
 
-// Of an input of ones.
+// The first element of y, where every element of x is 1.
 float first_output(const client::PreparedPlan& plan, std::int64_t length = kLength) {
   auto run = plan.instantiate();
   REQUIRE(run.ok());

@@ -84,6 +84,15 @@ class Weights(Compiled):
             hearth.torch.refresh(model)
             self.check(model, x, compiled=compiled)
 
+    def test_weights_that_were_made_in_inference_mode_may_be_written_to(self):
+        with torch.inference_mode():
+            model, x = mlp(), torch.randn(3, 16)
+            compiled = self.compile(model)
+            self.check(model, x, compiled=compiled)
+            model[0].weight.mul_(-2)
+            self.check(model, x, compiled=compiled)
+        self.all_compiled()
+
     def test_training_between_calls_is_seen(self):
         model, x = mlp(), torch.randn(3, 16)
         compiled = self.compile(model)

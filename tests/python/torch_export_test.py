@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import threading
 import unittest
 
 from place import FOLDER, Place, hearth, np, skipping
@@ -83,6 +84,32 @@ print([one.name for one in f.inputs], 'torch' in sys.modules)
         self.assertEqual((made.keys(), made["number"], made["none"]), (want.keys(), 2, None))
         self.close(made["sum"], want["sum"])
         self.assertIs(made["same"], a)
+
+    def test_a_tensor_that_is_returned_twice(self):
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                y = x + 1
+                return y, y * 2, y
+
+        x = torch.randn(3)
+        made = hearth.torch.load(torch.export.export(Model(), (x,)))(x)
+        for got, want in zip(made, Model()(x), strict=True):
+            self.close(got, want)
+
+    def test_threads_that_share_a_state_follow_each_other(self):
+        class Counter(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("count", torch.zeros(1))
+
+            def forward(self, x):
+                self.count.add_(x)
+                return self.count * 1
+
+        f, made = hearth.torch.load(torch.export.export(Counter(), (torch.ones(1),))), []
+        threads = [threading.Thread(target=lambda: made.extend(int(f(torch.ones(1))) for _ in range(100))) for _ in range(4)]
+        [one.start() for one in threads], [one.join() for one in threads]
+        self.assertEqual(sorted(made), list(range(1, 401)))
 
     def test_buffers_that_are_written_to_are_carried(self):
         class Counter(torch.nn.Module):

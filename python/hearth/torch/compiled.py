@@ -96,6 +96,8 @@ class CompiledGraph:
         start = time.perf_counter()
         bound = {}
         for place in self.static:
+            if args[place].is_inference():  # torch does not count writes to it: an argument as others
+                continue
             try:
                 bound[place] = f"w{place}", weights.parameter(args[place])
             except hearth.Error:  # complex numbers, sparse tensors: an argument as others, of which the recording says why

@@ -1,6 +1,7 @@
 """Programs of torch.export: compiled without Dynamo, and saved as plan files."""
 
 import os
+import threading
 
 import hearth
 import torch
@@ -23,12 +24,14 @@ class ExportedFunction:
     def __init__(self, program, function, taken, names, state):
         self.function, self._spec, self._taken, self._state = function, program.call_spec, taken, state
         self._names = names
-        self._stream = function.stream() if state else None
+        self._stream, self._lock = function.stream() if state else None, threading.Lock()
         self.reset()
 
     def reset(self):
         """Sets the state to what the program began with."""
-        if self._stream is not None:
+        if self._stream is None:
+            return
+        with self._lock:
             self._stream.reset(**{name: value.detach().contiguous() for name, value in self._state.items()})
 
     def save(self, path):
@@ -42,7 +45,8 @@ class ExportedFunction:
             raise hearth.CallError("the arguments have other structures than those that the program was exported with")
         given = [leaves[i].detach() if isinstance(leaves[i], torch.Tensor) else leaves[i] for i in self._taken]
         if self._stream is not None:
-            made = self._stream(*given)
+            with self._lock:
+                made = self._stream(*given)
             made = [] if made is None else list(made) if isinstance(made, (tuple, list)) else [made]
         else:
             made = self.function.call_list(given)
@@ -85,7 +89,7 @@ def load(program, *, name=None, **options):
         elif spec.kind in (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR):
             value = _tensor_of(program, spec).detach()
             parameters[place] = hearth.parameter(value if value.is_contiguous() else value.contiguous(), spec.target, copy=False)
-    outputs = [_output_name(spec, i) for i, spec in enumerate(signature.output_specs)]
+    outputs = _output_names(signature)
     recording = record(graph, parameters, names=names, values=_hints(graph), ranges=program.range_constraints, outputs=outputs)
     if recording.unsupported:
         told = sorted({f"{node.target}: {reason}" for node, reason in recording.unsupported.items()})
@@ -107,11 +111,16 @@ def _tensor_of(program, spec):
     return program.constants[spec.target]
 
 
-def _output_name(spec, i):
-    if spec.kind == OutputKind.BUFFER_MUTATION:
-        return f"{spec.target}.next"
-    name = getattr(spec.arg, "name", None)
-    return f"output{i}" if name is None else name
+def _output_names(signature):
+    """A name for each result of the graph, each once: a program may return a tensor twice."""
+    names = []
+    for i, spec in enumerate(signature.output_specs):
+        if spec.kind == OutputKind.BUFFER_MUTATION:
+            name = f"{spec.target}.next"
+        else:
+            name = getattr(spec.arg, "name", None) or f"output{i}"
+        names.append(f"{name}.{i}" if name in names else name)
+    return names
 
 
 def _rows(recording, signature, user):

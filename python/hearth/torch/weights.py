@@ -8,14 +8,10 @@ _known = {}  # by id: (weak reference, version, address, parameter)
 epoch = 0  # counts refresh(): what graphs have bound is looked at again
 
 
-def version_of(tensor):
-    """What counts writes to a tensor; None for one of inference mode, whose writes torch does not count."""
-    return None if tensor.is_inference() else tensor._version
-
-
 def parameter(tensor):
-    """The hearth.Tensor of its elements as they are now, without a name; the same one until they change."""
-    key, version, address = id(tensor), version_of(tensor), tensor.data_ptr()
+    """The hearth.Tensor of its elements as they are now, without a name; the same one until they change. Not for tensors of
+    inference mode, whose writes torch does not count."""
+    key, version, address = id(tensor), tensor._version, tensor.data_ptr()
     known = _known.get(key)
     if known is not None and known[0]() is tensor and known[1:3] == (version, address):
         return known[3]
